@@ -1,0 +1,55 @@
+#include "base/json.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
+
+namespace stoker {
+namespace {
+
+constexpr int kDeepest = 200;
+
+// Brackets outside strings, counted without building anything.
+int DeepestNesting(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+}  // namespace
+
+absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
+  if (DeepestNesting(text) > kDeepest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("JSON is nested more than ", kDeepest, " levels deep"));
+  }
+  try {
+    return nlohmann::json::parse(text);
+  } catch (const nlohmann::json::exception& error) {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": drop the library's
+    // tag.
+    std::string_view message = error.what();
+    if (const std::size_t tag = message.find("] "); tag != message.npos) {
+      message.remove_prefix(tag + 2);
+    }
+    return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", message));
+  }
+}
+
+}  // namespace stoker

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace stoker {
+
+/// Parses one JSON document from text that nobody vouches for.
+/// Errors: kInvalidArgument for malformed text, invalid UTF-8, anything after the document, or
+/// nesting beyond 200 levels (which would overflow the stack of whoever walks the value).
+/// Include "nlohmann/json.hpp" to use the value.
+absl::StatusOr<nlohmann::json> ParseJson(std::string_view text);
+
+}  // namespace stoker

@@ -1,0 +1,30 @@
+#include "base/log.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/suggest.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+
+namespace stoker {
+
+absl::Status SetUpLogging(std::string_view level) {
+  static const std::vector<std::string> kLevels = {"trace", "debug", "info",
+                                                   "warn",  "error", "off"};
+  const auto parsed = spdlog::level::from_str(std::string(level));
+  if (parsed == spdlog::level::off && level != "off") {
+    return absl::InvalidArgumentError(absl::StrCat("unknown log level \"", level,
+                                                   "\"; use trace, debug, info, warn, error or off",
+                                                   DidYouMean(level, kLevels)));
+  }
+  auto logger = spdlog::get("stoker");
+  if (logger == nullptr) logger = spdlog::stderr_color_mt("stoker");
+  logger->set_pattern("%^%l%$: %v");
+  spdlog::set_default_logger(logger);
+  spdlog::set_level(parsed);
+  return absl::OkStatus();
+}
+
+}  // namespace stoker

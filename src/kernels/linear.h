@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/context.h"
+#include "kernels/packed_matrix.h"
+#include "tensor/view.h"
+
+namespace stoker::kernels {
+
+/// Rows of activations rounded to 8 bits for INT4 weights: per group of 32 columns,
+/// q = round(x / s) with s = max|x| / 127. Owns its buffers and keeps them between steps.
+class QuantizedRows {
+ public:
+  /// Rounds `x` [rows, cols], cols a multiple of 32. Rows are independent of one another.
+  void Assign(const Context& context, tensor::MatrixView<const float> x);
+  /// Room for `rows` x `cols` without values; the grouped MLP fills it.
+  void Reserve(std::size_t rows, std::size_t cols);
+
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+  [[nodiscard]] std::size_t cols() const { return cols_; }
+  [[nodiscard]] std::int8_t* values(std::size_t row) { return values_.data() + row * cols_; }
+  [[nodiscard]] float* scales(std::size_t row) { return scales_.data() + row * (cols_ / 32); }
+  [[nodiscard]] const std::int8_t* values(std::size_t row) const {
+    return values_.data() + row * cols_;
+  }
+  [[nodiscard]] const float* scales(std::size_t row) const {
+    return scales_.data() + row * (cols_ / 32);
+  }
+
+ private:
+  std::size_t rows_ = 0;
+  std::size_t cols_ = 0;
+  std::vector<std::int8_t> values_;  // [rows, cols]
+  std::vector<float> scales_;        // [rows, cols / 32]
+};
+
+/// Activations as linear ops take them. `quantized` must be set, for the same rows, where a weight
+/// is INT4 and the op table quantises; it is ignored otherwise.
+struct Activations {
+  tensor::MatrixView<const float> x;  // [tokens, cols]
+  const QuantizedRows* quantized = nullptr;
+};
+
+/// One product y = x W^T: x [tokens, cols], W [rows, cols], y [tokens, rows].
+struct LinearJob {
+  Activations x;
+  PackedMatrix weight;
+  tensor::MatrixView<float> y;
+};
+
+/// Runs several products as one parallel region (for example q_a and kv_a, or one product a head).
+///
+/// Each output element is a sum over columns in ascending order in one accumulator (INT4: per group
+/// of 32 exactly in integers, groups in ascending order), whatever the number of tokens, threads or
+/// jobs: a token's result is bit-identical in any company. Each weight is read once a call.
+/// Called from one thread at a time per pool.
+void Linear(const Context& context, std::span<const LinearJob> jobs);
+
+}  // namespace stoker::kernels

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace stoker::sys {
+
+/// A whole file mapped read-only. The file must not shrink while it is mapped.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+
+  /// Errors: kNotFound, kPermissionDenied, or kInvalidArgument for what is not a regular file.
+  static absl::StatusOr<MappedFile> Open(const std::filesystem::path& path);
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+  /// Tells the kernel that [offset, offset + bytes) will be read soon, front to back.
+  void WillRead(std::size_t offset, std::size_t bytes) const;
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::filesystem::path path_;
+};
+
+/// Reads a whole text file. Errors: as MappedFile::Open, and kInvalidArgument beyond `max_bytes`.
+absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,
+                                         std::uint64_t max_bytes);
+
+/// Writes a file front to back under a temporary name; Commit puts it in place whole. Destroyed
+/// without Commit, nothing is left behind.
+class FileWriter {
+ public:
+  FileWriter() = default;
+  ~FileWriter();
+  FileWriter(FileWriter&& other) noexcept;
+  FileWriter& operator=(FileWriter&& other) noexcept;
+
+  static absl::StatusOr<FileWriter> Create(const std::filesystem::path& path);
+
+  /// Errors: kResourceExhausted when the disk is full, kUnavailable for other failures.
+  absl::Status Append(std::span<const std::byte> bytes);
+  absl::Status Append(std::string_view text);
+  /// Flushes to disk and renames into place.
+  absl::Status Commit();
+
+  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
+
+ private:
+  void Abandon();
+
+  int fd_ = -1;
+  std::uint64_t bytes_written_ = 0;
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+};
+
+}  // namespace stoker::sys
