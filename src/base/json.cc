@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "nlohmann/json.hpp"
 
 namespace stoker {
@@ -36,8 +36,7 @@ int DeepestNesting(std::string_view text) {
 
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
   if (DeepestNesting(text) > kDeepest) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("JSON is nested more than ", kDeepest, " levels deep"));
+    return InvalidArgument("JSON is nested more than {} levels deep", kDeepest);
   }
   try {
     return nlohmann::json::parse(text);
@@ -48,7 +47,7 @@ absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
     if (const std::size_t tag = message.find("] "); tag != message.npos) {
       message.remove_prefix(tag + 2);
     }
-    return absl::InvalidArgumentError(absl::StrCat("not valid JSON: ", message));
+    return InvalidArgument("not valid JSON: {}", message);
   }
 }
 

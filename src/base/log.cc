@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "base/suggest.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -15,9 +15,8 @@ absl::Status SetUpLogging(std::string_view level) {
                                                    "warn",  "error", "off"};
   const auto parsed = spdlog::level::from_str(std::string(level));
   if (parsed == spdlog::level::off && level != "off") {
-    return absl::InvalidArgumentError(absl::StrCat("unknown log level \"", level,
-                                                   "\"; use trace, debug, info, warn, error or off",
-                                                   DidYouMean(level, kLevels)));
+    return InvalidArgument("unknown log level \"{}\"; use trace, debug, info, warn, error or off{}",
+                           level, DidYouMean(level, kLevels));
   }
   auto logger = spdlog::get("stoker");
   if (logger == nullptr) logger = spdlog::stderr_color_mt("stoker");

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "fmt/format.h"
 
 /// Returns from the calling function when `expr`, an absl::Status, is not OK.
 #define STOKER_RETURN_IF_ERROR(expr)                                                       \
@@ -26,10 +26,50 @@
 
 namespace stoker {
 
+/// The message of a status as a std::string_view (Debian's Abseil has a string_view of its own).
+inline std::string_view Message(const absl::Status& status) {
+  return {status.message().data(), status.message().size()};
+}
+
+/// Errors with a fmt-formatted message: InvalidArgument("{}: {} rows, not {}", name, rows, wanted).
+/// The message is one line that says what, where, and what to do.
+template <typename... Args>
+absl::Status InvalidArgument(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::InvalidArgumentError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status NotFound(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::NotFoundError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status PermissionDenied(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::PermissionDeniedError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status ResourceExhausted(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::ResourceExhaustedError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status Unavailable(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::UnavailableError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status Unimplemented(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::UnimplementedError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status DataLoss(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::DataLossError(fmt::format(format, std::forward<Args>(args)...));
+}
+template <typename... Args>
+absl::Status Cancelled(fmt::format_string<Args...> format, Args&&... args) {
+  return absl::CancelledError(fmt::format(format, std::forward<Args>(args)...));
+}
+
 /// Puts "where: " before the message of a failed status; an OK status passes through.
 inline absl::Status At(std::string_view where, const absl::Status& status) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), absl::StrCat(where, ": ", status.message()));
+  return absl::Status(status.code(), fmt::format("{}: {}", where, Message(status)));
 }
 
 }  // namespace stoker

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
+#include "fmt/format.h"
 
 namespace stoker {
 namespace {
@@ -48,7 +48,7 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& candi
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string nearest = Nearest(word, candidates);
-  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
 }  // namespace stoker

@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "fmt/format.h"
 
 namespace stoker {
@@ -57,15 +57,16 @@ std::string FormatCount(std::uint64_t count) {
 
 absl::StatusOr<std::uint64_t> ParseBytes(std::string_view text) {
   const auto malformed = [&] {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is not a size; write for example 5GiB, 512MB or 4096"));
+    return InvalidArgument("\"{}\" is not a size; write for example 5GiB, 512MB or 4096", text);
   };
-  const std::string lower = absl::AsciiStrToLower(absl::StripAsciiWhitespace(text));
+  std::string lower(text);
+  absl::RemoveExtraAsciiWhitespace(&lower);
+  absl::AsciiStrToLower(&lower);
   const std::size_t digits = std::min(lower.find_first_not_of("0123456789."), lower.size());
   double value = 0;
   if (!absl::SimpleAtod(lower.substr(0, digits), &value)) return malformed();
-  const std::string_view suffix =
-      absl::StripLeadingAsciiWhitespace(std::string_view(lower).substr(digits));
+  std::string suffix = lower.substr(digits);
+  absl::StripLeadingAsciiWhitespace(&suffix);
   for (const Unit& unit : kByteUnits) {
     if (unit.name != suffix) continue;
     const double bytes = value * unit.scale;

@@ -1,0 +1,161 @@
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+
+namespace stoker::sys {
+namespace {
+
+absl::Status IoError(const std::filesystem::path& path, std::string_view what, int error) {
+  const std::string message = fmt::format("{}: {}: {}", path.string(), what, std::strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+      return absl::PermissionDeniedError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+      return absl::ResourceExhaustedError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+}  // namespace
+
+MappedFile::~MappedFile() {
+  // munmap takes a mutable pointer although it changes nothing that we may see.
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      path_(std::move(other.path_)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
+  // Non-blocking, so that a fifo does not hang the open; it has no effect on regular files.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return IoError(path, "cannot open", errno);
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    return InvalidArgument("{}: not a regular file", path.string());
+  }
+  MappedFile file;
+  file.path_ = path;
+  file.size_ = static_cast<std::size_t>(info.st_size);
+  if (file.size_ > 0) {
+    void* mapping = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
+    if (mapping == MAP_FAILED) {
+      const int error = errno;
+      close(fd);
+      file.size_ = 0;
+      return IoError(path, "cannot map", error);
+    }
+    file.data_ = static_cast<const std::byte*>(mapping);
+  }
+  close(fd);
+  return file;
+}
+
+void MappedFile::WillRead(std::size_t offset, std::size_t bytes) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const std::size_t start = offset / page * page;
+  if (start >= size_) return;
+  madvise(const_cast<std::byte*>(data_) + start, std::min(bytes + (offset - start), size_ - start),
+          MADV_WILLNEED);
+}
+
+absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,
+                                         std::uint64_t max_bytes) {
+  STOKER_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() > max_bytes) {
+    return InvalidArgument("{}: {} bytes, more than the {} that such a file may have",
+                           path.string(), bytes.size(), max_bytes);
+  }
+  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+FileWriter::~FileWriter() {
+  Abandon();
+}
+
+FileWriter::FileWriter(FileWriter&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      bytes_written_(std::exchange(other.bytes_written_, 0)),
+      path_(std::move(other.path_)),
+      temporary_(std::move(other.temporary_)) {}
+
+FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(bytes_written_, other.bytes_written_);
+  std::swap(path_, other.path_);
+  std::swap(temporary_, other.temporary_);
+  return *this;
+}
+
+absl::StatusOr<FileWriter> FileWriter::Create(const std::filesystem::path& path) {
+  FileWriter writer;
+  writer.path_ = path;
+  writer.temporary_ = path.string() + ".partial";
+  writer.fd_ = open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (writer.fd_ < 0) return IoError(writer.temporary_, "cannot create", errno);
+  return writer;
+}
+
+absl::Status FileWriter::Append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return IoError(temporary_, "cannot write", errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    bytes_written_ += static_cast<std::uint64_t>(written);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FileWriter::Append(std::string_view text) {
+  return Append(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+absl::Status FileWriter::Commit() {
+  if (fsync(fd_) != 0) return IoError(temporary_, "cannot flush", errno);
+  const int closed = close(std::exchange(fd_, -1));
+  if (closed != 0) return IoError(temporary_, "cannot close", errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error = errno;
+    unlink(temporary_.c_str());
+    return IoError(path_, "cannot put in place", error);
+  }
+  return absl::OkStatus();
+}
+
+void FileWriter::Abandon() {
+  if (fd_ < 0) return;
+  close(std::exchange(fd_, -1));
+  unlink(temporary_.c_str());
+}
+
+}  // namespace stoker::sys

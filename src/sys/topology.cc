@@ -1,0 +1,87 @@
+#include "sys/topology.h"
+
+#include <hwloc.h>
+#include <sched.h>
+
+#include <memory>
+
+#include "base/status.h"
+
+namespace stoker::sys {
+namespace {
+
+struct DestroyTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
+
+// Index of the NUMA node whose memory is local to `core`; 0 where the machine names none.
+int NodeOf(hwloc_topology_t topology, hwloc_obj_t core, const Topology& result) {
+  for (std::size_t node = 0; node < result.node_os_index.size(); ++node) {
+    hwloc_obj_t object =
+        hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
+    if (object != nullptr && hwloc_bitmap_intersects(object->cpuset, core->cpuset) != 0) {
+      return static_cast<int>(node);
+    }
+  }
+  return 0;
+}
+
+Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
+  Topology result;
+  const int nodes = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE));
+  for (int node = 0; node < nodes; ++node) {
+    hwloc_obj_t object =
+        hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
+    result.node_os_index.push_back(object == nullptr ? 0 : static_cast<int>(object->os_index));
+  }
+  std::vector<std::vector<Topology::Core>> by_node(static_cast<std::size_t>(nodes));
+  hwloc_obj_t core = nullptr;
+  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+    // The first hardware thread of this core that we may run on.
+    for (int cpu = hwloc_bitmap_first(core->cpuset); cpu >= 0;
+         cpu = hwloc_bitmap_next(core->cpuset, cpu)) {
+      if (allowed != nullptr && CPU_ISSET(static_cast<unsigned>(cpu), allowed) == 0) continue;
+      const int node = NodeOf(topology, core, result);
+      by_node[static_cast<std::size_t>(node)].push_back({cpu, node});
+      break;
+    }
+  }
+  for (const auto& cores : by_node) {
+    result.cores.insert(result.cores.end(), cores.begin(), cores.end());
+  }
+  return result;
+}
+
+absl::StatusOr<HwlocTopology> Load(const char* synthetic) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return absl::InternalError("hwloc cannot start");
+  HwlocTopology topology(raw);
+  if (synthetic != nullptr && hwloc_topology_set_synthetic(raw, synthetic) != 0) {
+    return InvalidArgument("\"{}\" is not a topology; write for example node:2 core:4 pu:1",
+                           synthetic);
+  }
+  if (hwloc_topology_load(raw) != 0) return absl::InternalError("hwloc cannot read the machine");
+  return topology;
+}
+
+}  // namespace
+
+absl::StatusOr<Topology> DetectTopology() {
+  absl::StatusOr<HwlocTopology> topology = Load(nullptr);
+  if (!topology.ok()) return topology.status();
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
+  Topology result = ReadCores(topology->get(), known ? &allowed : nullptr);
+  if (result.cores.empty()) return absl::InternalError("no processor core may be used");
+  return result;
+}
+
+absl::StatusOr<Topology> SyntheticTopology(const std::string& description) {
+  absl::StatusOr<HwlocTopology> topology = Load(description.c_str());
+  if (!topology.ok()) return topology.status();
+  return ReadCores(topology->get(), nullptr);
+}
+
+}  // namespace stoker::sys

@@ -1,0 +1,76 @@
+#include "sys/thread_pool.h"
+
+#include <atomic>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace stoker::sys {
+namespace {
+
+Topology Machine(const char* description) {
+  auto topology = SyntheticTopology(description);
+  EXPECT_TRUE(topology.ok()) << topology.status();
+  return *topology;
+}
+
+TEST(ThreadPool, EveryTaskRunsExactlyOnce) {
+  for (const int threads : {1, 2, 3, 7}) {
+    ThreadPool pool(Machine("node:2 core:4 pu:1"), {.threads = threads, .pin = false});
+    for (const std::size_t tasks : {0U, 1U, 2U, 5U, 1000U}) {
+      std::vector<std::atomic<int>> runs(tasks);
+      pool.ParallelFor(tasks, [&](std::size_t task, int worker) {
+        ASSERT_GE(worker, 0);
+        ASSERT_LT(worker, threads);
+        runs[task].fetch_add(1);
+      });
+      for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortJobsInARow) {
+  ThreadPool pool(Machine("node:1 core:2 pu:1"), {.threads = 2, .pin = false});
+  std::atomic<std::size_t> sum{0};
+  for (int job = 0; job < 20000; ++job) {
+    pool.ParallelFor(3, [&](std::size_t task, int) { sum.fetch_add(task + 1); });
+  }
+  EXPECT_EQ(sum.load(), 20000U * 6U);
+}
+
+TEST(ThreadPool, WorkersSpreadOverNodes) {
+  ThreadPool pool(Machine("node:2 core:4 pu:2"), {.threads = 4, .pin = false});
+  EXPECT_EQ(pool.workers_per_node(), (std::vector<int>{2, 2}));
+  ThreadPool whole(Machine("node:2 core:4 pu:2"), {.threads = 0, .pin = false});
+  EXPECT_EQ(whole.size(), 8) << "one worker a physical core, not a hardware thread";
+}
+
+TEST(NodeShare, CoversEveryTaskOnceInProportion) {
+  const std::vector<int> workers = {1, 3, 0, 2};
+  for (const std::size_t tasks : {0U, 1U, 5U, 64U, 1001U}) {
+    std::size_t next = 0;
+    for (std::size_t node = 0; node < workers.size(); ++node) {
+      const TaskRange range = NodeShare(tasks, workers, node);
+      EXPECT_EQ(range.begin, next);
+      EXPECT_LE(range.begin, range.end);
+      next = range.end;
+    }
+    EXPECT_EQ(next, tasks);
+  }
+  EXPECT_EQ(NodeShare(60, workers, 1), (TaskRange{10, 40}));
+  EXPECT_EQ(NodeShare(60, workers, 2).size(), 0U);
+}
+
+TEST(Topology, ReadsThisMachine) {
+  const auto topology = DetectTopology();
+  ASSERT_TRUE(topology.ok()) << topology.status();
+  EXPECT_FALSE(topology->cores.empty());
+  EXPECT_FALSE(topology->node_os_index.empty());
+}
+
+TEST(Topology, NonsenseIsRefused) {
+  EXPECT_FALSE(SyntheticTopology("three cows").ok());
+}
+
+}  // namespace
+}  // namespace stoker::sys
