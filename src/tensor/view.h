@@ -20,10 +20,10 @@ struct MatrixView {
   std::size_t stride = 0;
 
   MatrixView() = default;
-  MatrixView(T* data, std::size_t rows, std::size_t cols)
-      : data(data), rows(rows), cols(cols), stride(cols) {}
-  MatrixView(T* data, std::size_t rows, std::size_t cols, std::size_t stride)
-      : data(data), rows(rows), cols(cols), stride(stride) {}
+  MatrixView(T* first, std::size_t row_count, std::size_t col_count)
+      : MatrixView(first, row_count, col_count, col_count) {}
+  MatrixView(T* first, std::size_t row_count, std::size_t col_count, std::size_t row_stride)
+      : data(first), rows(row_count), cols(col_count), stride(row_stride) {}
 
   [[nodiscard]] T* Row(std::size_t row) const {
     STOKER_DCHECK(row < rows);

@@ -1,0 +1,277 @@
+#include "model/weights.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "base/units.h"
+#include "tensor/dequantise.h"
+
+namespace stoker::model {
+namespace {
+
+using checkpoint::Checkpoint;
+using checkpoint::ModelConfig;
+using kernels::MlpWeights;
+using kernels::PackedMatrix;
+using tensor::LinearWeight;
+using tensor::WeightFormat;
+
+constexpr std::size_t kExpertAlignment = 4096;
+constexpr std::size_t kMatrixAlignment = 64;
+constexpr std::size_t kTaskBytes = std::size_t{1} << 20;  // packed bytes one worker takes at a time
+
+// Loading has two passes over the same walk of the model: first every matrix gets its place in one
+// arena (offsets in PackedMatrix::data stay null until the arena exists), then all are packed.
+struct PlannedMatrix {
+  LinearWeight source;
+  PackedMatrix* target;
+  std::size_t offset;
+};
+
+class Loader {
+ public:
+  Loader(const Checkpoint& checkpoint, const kernels::Context& context, bool exact)
+      : checkpoint_(checkpoint), config_(checkpoint.config()), context_(context), exact_(exact) {}
+
+  absl::StatusOr<ModelWeights> Load(const LoadProgress& progress) {
+    weights_.layers.resize(config_.layers);
+    experts_.resize(config_.layers);
+    STOKER_RETURN_IF_ERROR(PlanEmbedding());
+    for (std::size_t layer = 0; layer < config_.layers; ++layer) {
+      STOKER_RETURN_IF_ERROR(PlanAttention(layer));
+      STOKER_RETURN_IF_ERROR(PlanFeedForward(layer));
+    }
+    STOKER_RETURN_IF_ERROR(PlanHead());
+    STOKER_RETURN_IF_ERROR(AllocateArena());
+    STOKER_RETURN_IF_ERROR(PackAll(progress));
+    weights_.experts = std::make_unique<experts::ResidentExperts>(std::move(experts_));
+    return std::move(weights_);
+  }
+
+ private:
+  static std::string LayerName(std::size_t layer, std::string_view rest) {
+    return fmt::format("model.layers.{}.{}", layer, rest);
+  }
+
+  std::size_t TakeSpace(std::size_t bytes, std::size_t alignment) {
+    total_bytes_ = (total_bytes_ + alignment - 1) / alignment * alignment;
+    return std::exchange(total_bytes_, total_bytes_ + bytes);
+  }
+
+  void PlanMatrix(const LinearWeight& source, PackedMatrix& target,
+                  std::size_t alignment = kMatrixAlignment) {
+    target = {.format = source.format, .rows = source.rows, .cols = source.cols, .data = nullptr};
+    planned_.push_back({source, &target, TakeSpace(target.bytes(), alignment)});
+  }
+
+  absl::Status PlanLinear(const std::string& name, std::size_t rows, std::size_t cols,
+                          PackedMatrix& target, std::size_t alignment = kMatrixAlignment) {
+    STOKER_ASSIGN_OR_RETURN(const LinearWeight source, checkpoint_.FindLinear(name, rows, cols));
+    PlanMatrix(source, target, alignment);
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanMlp(const std::string& prefix, std::size_t width, MlpWeights& mlp,
+                       std::size_t alignment = kMatrixAlignment) {
+    const std::size_t hidden = config_.hidden;
+    // In this order and aligned once: an expert is one contiguous blob.
+    STOKER_RETURN_IF_ERROR(PlanLinear(prefix + ".gate_proj", width, hidden, mlp.gate, alignment));
+    STOKER_RETURN_IF_ERROR(PlanLinear(prefix + ".up_proj", width, hidden, mlp.up));
+    return PlanLinear(prefix + ".down_proj", hidden, width, mlp.down);
+  }
+
+  absl::Status LoadFloats(const std::string& name, std::size_t size, std::vector<float>& target) {
+    STOKER_ASSIGN_OR_RETURN(target, checkpoint_.FindFloats(name, {size}));
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanEmbedding() {
+    constexpr std::string_view kName = "model.embed_tokens";
+    STOKER_ASSIGN_OR_RETURN(embedding_source_,
+                            checkpoint_.FindLinear(kName, config_.vocab, config_.hidden));
+    const WeightFormat format = embedding_source_.format;
+    if (format != WeightFormat::kF32 && format != WeightFormat::kF16 &&
+        format != WeightFormat::kBf16) {
+      return Unimplemented("{}: a quantised embedding ({}) is not supported", kName, Name(format));
+    }
+    weights_.embedding_format = format;
+    embedding_offset_ = TakeSpace(embedding_source_.weight.size(), kMatrixAlignment);
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanHead() {
+    STOKER_RETURN_IF_ERROR(LoadFloats("model.norm.weight", config_.hidden, weights_.final_norm));
+    if (config_.tied_embeddings) {
+      PlanMatrix(embedding_source_, weights_.head);
+      return absl::OkStatus();
+    }
+    return PlanLinear("lm_head", config_.vocab, config_.hidden, weights_.head);
+  }
+
+  absl::Status PlanAttention(std::size_t layer) {
+    AttentionWeights& attention = weights_.layers[layer].attention;
+    const std::size_t hidden = config_.hidden;
+    const std::size_t q_rows = config_.heads * (config_.qk_nope_dim + config_.qk_rope_dim);
+    const auto name = [layer](std::string_view rest) {
+      return LayerName(layer, fmt::format("self_attn.{}", rest));
+    };
+    STOKER_RETURN_IF_ERROR(
+        LoadFloats(LayerName(layer, "input_layernorm.weight"), hidden, attention.input_norm));
+    if (config_.q_lora_rank > 0) {
+      STOKER_RETURN_IF_ERROR(
+          PlanLinear(name("q_a_proj"), config_.q_lora_rank, hidden, attention.q_a));
+      STOKER_RETURN_IF_ERROR(
+          LoadFloats(name("q_a_layernorm.weight"), config_.q_lora_rank, attention.q_a_norm));
+      STOKER_RETURN_IF_ERROR(
+          PlanLinear(name("q_b_proj"), q_rows, config_.q_lora_rank, attention.q_b));
+    } else {
+      STOKER_RETURN_IF_ERROR(PlanLinear(name("q_proj"), q_rows, hidden, attention.q_b));
+    }
+    STOKER_RETURN_IF_ERROR(PlanLinear(name("kv_a_proj_with_mqa"),
+                                      config_.kv_lora_rank + config_.qk_rope_dim, hidden,
+                                      attention.kv_a));
+    STOKER_RETURN_IF_ERROR(
+        LoadFloats(name("kv_a_layernorm.weight"), config_.kv_lora_rank, attention.kv_a_norm));
+    STOKER_RETURN_IF_ERROR(PlanKvB(name("kv_b_proj"), attention));
+    return PlanLinear(name("o_proj"), hidden, config_.heads * config_.v_head_dim, attention.o);
+  }
+
+  // Takes kv_b_proj [heads * (nope + v), latent] apart: per head the keys' part transposed and the
+  // values' part as it is.
+  absl::Status PlanKvB(const std::string& name, AttentionWeights& attention) {
+    const std::size_t nope = config_.qk_nope_dim;
+    const std::size_t v = config_.v_head_dim;
+    const std::size_t latent = config_.kv_lora_rank;
+    const std::size_t head_rows = nope + v;
+    STOKER_ASSIGN_OR_RETURN(const LinearWeight source,
+                            checkpoint_.FindLinear(name, config_.heads * head_rows, latent));
+    const bool quantised =
+        source.format == WeightFormat::kFp8Block128 || source.format == WeightFormat::kInt4Group32;
+    const WeightFormat format =
+        !quantised ? source.format : (exact_ ? WeightFormat::kF32 : WeightFormat::kBf16);
+    attention.key_up.resize(config_.heads);
+    attention.value_up.resize(config_.heads);
+    for (std::size_t head = 0; head < config_.heads; ++head) {
+      const std::size_t first_row = head * head_rows;
+      scratch_.push_back(tensor::TransposedBlock(source, format, {first_row, nope, latent}));
+      PlanMatrix(scratch_.back().view(), attention.key_up[head]);
+      scratch_.push_back(tensor::CopiedBlock(source, format, {first_row + nope, v, latent}));
+      PlanMatrix(scratch_.back().view(), attention.value_up[head]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status PlanFeedForward(std::size_t layer) {
+    FeedForwardWeights& ffn = weights_.layers[layer].feed_forward;
+    STOKER_RETURN_IF_ERROR(
+        LoadFloats(LayerName(layer, "post_attention_layernorm.weight"), config_.hidden, ffn.norm));
+    if (!config_.IsMoe(LayerId{static_cast<std::int32_t>(layer)})) {
+      return PlanMlp(LayerName(layer, "mlp"), config_.dense_width, ffn.dense);
+    }
+    const std::size_t experts = config_.router.experts;
+    STOKER_RETURN_IF_ERROR(
+        PlanLinear(LayerName(layer, "mlp.gate"), experts, config_.hidden, ffn.router));
+    STOKER_RETURN_IF_ERROR(
+        LoadFloats(LayerName(layer, "mlp.gate.e_score_correction_bias"), experts, ffn.router_bias));
+    if (config_.shared_experts > 0) {
+      STOKER_RETURN_IF_ERROR(
+          PlanMlp(LayerName(layer, "mlp.shared_experts"), config_.shared_width(), ffn.shared));
+    }
+    experts_[layer].resize(experts);
+    for (std::size_t expert = 0; expert < experts; ++expert) {
+      STOKER_RETURN_IF_ERROR(PlanMlp(LayerName(layer, fmt::format("mlp.experts.{}", expert)),
+                                     config_.expert_width, experts_[layer][expert],
+                                     kExpertAlignment));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AllocateArena() {
+    const std::uint64_t available = sys::AvailableMemoryBytes();
+    if (available > 0 && total_bytes_ > available) {
+      return ResourceExhausted("the weights take {} and only {} of memory are available",
+                               FormatBytes(total_bytes_), FormatBytes(available));
+    }
+    STOKER_ASSIGN_OR_RETURN(weights_.memory, sys::HugeBuffer::Allocate(total_bytes_));
+    std::byte* base = weights_.memory.bytes().data();
+    for (const PlannedMatrix& matrix : planned_) matrix.target->data = base + matrix.offset;
+    weights_.embedding = base + embedding_offset_;
+    return absl::OkStatus();
+  }
+
+  // One task packs some panels of one matrix.
+  struct Task {
+    const PlannedMatrix* matrix;
+    std::size_t first_panel;
+    std::size_t panel_count;
+  };
+
+  static void AppendTasks(const PlannedMatrix& matrix, std::vector<Task>& tasks) {
+    const std::size_t panels = matrix.target->panels();
+    const std::size_t step = std::max<std::size_t>(1, kTaskBytes / matrix.target->panel_bytes());
+    for (std::size_t panel = 0; panel < panels; panel += step) {
+      tasks.push_back({&matrix, panel, std::min(step, panels - panel)});
+    }
+  }
+
+  absl::Status PackAll(const LoadProgress& progress) {
+    std::memcpy(weights_.memory.bytes().data() + embedding_offset_, embedding_source_.weight.data(),
+                embedding_source_.weight.size());
+    std::size_t done = embedding_source_.weight.size();
+    std::vector<Task> tasks;
+    std::size_t batch_bytes = 0;
+    constexpr std::size_t kBatchBytes = std::size_t{256} << 20;  // between two looks at progress
+    for (std::size_t i = 0; i < planned_.size(); ++i) {
+      AppendTasks(planned_[i], tasks);
+      batch_bytes += planned_[i].target->bytes();
+      if (batch_bytes < kBatchBytes && i + 1 < planned_.size()) continue;
+      STOKER_RETURN_IF_ERROR(RunTasks(tasks));
+      tasks.clear();
+      done += std::exchange(batch_bytes, 0);
+      if (progress && !progress(done, total_bytes_)) return Cancelled("loading was interrupted");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunTasks(const std::vector<Task>& tasks) {
+    std::mutex mutex;
+    absl::Status first_error;
+    context_.pool->ParallelFor(tasks.size(), [&](std::size_t index, int) {
+      const Task& task = tasks[index];
+      const absl::Status status = kernels::PackPanels(task.matrix->source, *task.matrix->target,
+                                                      task.first_panel, task.panel_count);
+      if (status.ok()) return;
+      const std::lock_guard lock(mutex);
+      if (first_error.ok()) first_error = status;
+    });
+    return first_error;
+  }
+
+  const Checkpoint& checkpoint_;
+  const ModelConfig& config_;
+  const kernels::Context& context_;
+  const bool exact_;
+
+  ModelWeights weights_;
+  std::vector<std::vector<MlpWeights>> experts_;  // [layer][expert]
+  std::vector<PlannedMatrix> planned_;
+  std::vector<tensor::OwnedWeight> scratch_;
+  LinearWeight embedding_source_;
+  std::size_t embedding_offset_ = 0;
+  std::size_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<ModelWeights> LoadWeights(const checkpoint::Checkpoint& checkpoint,
+                                         const kernels::Context& context, bool exact,
+                                         const LoadProgress& progress) {
+  return Loader(checkpoint, context, exact).Load(progress);
+}
+
+}  // namespace stoker::model
