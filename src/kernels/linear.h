@@ -12,30 +12,32 @@
 namespace stoker::kernels {
 
 /// Rows of activations rounded to 8 bits for INT4 weights: per group of 32 columns,
-/// q = round(x / s) with s = max|x| / 127. Owns its buffers and keeps them between steps.
+/// q = round(x / s) with s = max|x| / 127. A group with an infinite or NaN element gets a scale
+/// that is not finite, so that it is not lost. Owns its buffers and keeps them between steps.
 class QuantizedRows {
  public:
   /// Rounds `x` [rows, cols], cols a multiple of 32. Rows are independent of one another.
   void Assign(const Context& context, tensor::MatrixView<const float> x);
-  /// Room for `rows` x `cols` without values; the grouped MLP fills it.
-  void Reserve(std::size_t rows, std::size_t cols);
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t cols() const { return cols_; }
-  [[nodiscard]] std::int8_t* values(std::size_t row) { return values_.data() + row * cols_; }
-  [[nodiscard]] float* scales(std::size_t row) { return scales_.data() + row * (cols_ / 32); }
   [[nodiscard]] const std::int8_t* values(std::size_t row) const {
     return values_.data() + row * cols_;
   }
   [[nodiscard]] const float* scales(std::size_t row) const {
     return scales_.data() + row * (cols_ / 32);
   }
+  /// -8 times the sum of a group's values: corrects for weights stored as value + 8.
+  [[nodiscard]] const std::int32_t* offsets(std::size_t row) const {
+    return offsets_.data() + row * (cols_ / 32);
+  }
 
  private:
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::vector<std::int8_t> values_;  // [rows, cols]
-  std::vector<float> scales_;        // [rows, cols / 32]
+  std::vector<std::int8_t> values_;    // [rows, cols]
+  std::vector<float> scales_;          // [rows, cols / 32]
+  std::vector<std::int32_t> offsets_;  // [rows, cols / 32]
 };
 
 /// Activations as linear ops take them. `quantized` must be set, for the same rows, where a weight

@@ -17,8 +17,9 @@ inline constexpr std::size_t kPanelRows = 16;
 ///
 /// Rows are grouped in panels of kPanelRows (the last one padded with zero rows); panels follow one
 /// another, each read front to back once per use, every vector load aligned. Within a panel:
-///   kF32          [cols][16] float
-///   kF16, kBf16   [cols / 2][16][2]  pairs of columns side by side (cols odd: last pair padded)
+///   kF32, kF16    [cols][16]
+///   kBf16         [cols / 2][16][2]  pairs of columns side by side (cols odd: last pair padded),
+///                 so that one vector load expands to two columns with a shift and a mask
 ///   kFp8Block128  [cols][16] bytes, then the scales [ceil(cols / 128)] float, padded to 64 bytes
 ///   kInt4Group32  [cols / 32][256 bytes] nibbles, then [cols / 32][16] BF16 scales.
 ///                 A group's 256 bytes are four vectors of 64: byte (row r, i) of vector v holds

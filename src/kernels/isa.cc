@@ -1,0 +1,97 @@
+#include "kernels/isa.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "base/suggest.h"
+#include "kernels/context.h"
+#include "kernels/op_table.h"
+
+namespace stoker::kernels {
+namespace {
+
+constexpr Isa kAll[] = {Isa::kAvx512, Isa::kAvx2, Isa::kPortable, Isa::kRef};
+
+bool Supported(Isa isa) {
+  switch (isa) {
+    case Isa::kRef:
+    case Isa::kPortable:
+      return true;
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+             __builtin_cpu_supports("f16c");
+    case Isa::kAvx512:
+      return Supported(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+#else
+    case Isa::kAvx2:
+    case Isa::kAvx512:
+      return false;
+#endif
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view Name(Isa isa) {
+  switch (isa) {
+    case Isa::kRef:
+      return "ref";
+    case Isa::kPortable:
+      return "portable";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kAvx512:
+      return "avx512";
+  }
+  return "?";
+}
+
+std::vector<Isa> SupportedIsas() {
+  std::vector<Isa> supported;
+  for (const Isa isa : kAll) {
+    if (Supported(isa)) supported.push_back(isa);
+  }
+  return supported;
+}
+
+absl::StatusOr<Isa> ParseIsa(std::string_view name) {
+  const std::vector<Isa> supported = SupportedIsas();
+  if (name == "auto") return supported.front();
+  std::vector<std::string> names = {"auto"};
+  for (const Isa isa : kAll) {
+    if (name == Name(isa)) {
+      if (std::ranges::find(supported, isa) != supported.end()) return isa;
+      return InvalidArgument("instruction set {}: this processor lacks it; its best is {}", name,
+                             Name(supported.front()));
+    }
+    names.emplace_back(Name(isa));
+  }
+  return InvalidArgument(
+      "unknown instruction set \"{}\", expected auto, avx512, avx2, portable or ref{}", name,
+      DidYouMean(name, names));
+}
+
+const OpTable& OpsFor(Isa isa) {
+  STOKER_CHECK(Supported(isa));
+  switch (isa) {
+    case Isa::kRef:
+      return RefOps();
+    case Isa::kPortable:
+    case Isa::kAvx2:
+    case Isa::kAvx512:
+      return RefOps();
+  }
+  return RefOps();
+}
+
+bool QuantizesActivations(const OpTable& ops) {
+  return ops.quantizes_activations;
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,82 @@
+#include "kernels/linear.h"
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "base/check.h"
+#include "kernels/op_table.h"
+#include "kernels/tasks.h"
+
+namespace stoker::kernels {
+namespace {
+
+using tensor::WeightFormat;
+
+/// Rows quantised by one task.
+constexpr std::size_t kQuantizeRows = 4;
+
+void CheckJob(const Context& context, const LinearJob& job) {
+  STOKER_CHECK(job.x.x.cols == job.weight.cols && job.y.cols == job.weight.rows);
+  STOKER_CHECK(job.x.x.rows == job.y.rows);
+  if (job.weight.format == WeightFormat::kInt4Group32 && context.ops->quantizes_activations) {
+    STOKER_CHECK(job.x.quantized != nullptr && job.x.quantized->cols() == job.weight.cols &&
+                 job.x.quantized->rows() == job.y.rows);
+  }
+}
+
+void RunPanels(const OpTable& ops, const LinearJob& job, std::size_t first, std::size_t count) {
+  ProductArgs args{.format = job.weight.format,
+                   .cols = job.weight.cols,
+                   .tokens = job.y.rows,
+                   .x = {job.x.x.data, job.x.x.stride},
+                   .quantized = RowsOf(job.x.quantized, nullptr),
+                   .y = {job.y.data + first * kPanelRows, job.y.stride}};
+  const PanelList panels(job.weight, first, count);
+  args.panels = panels.span();
+  args.last_lanes = LanesOf(job.weight, first + count - 1);
+  ops.product(args);
+}
+
+}  // namespace
+
+void QuantizedRows::Assign(const Context& context, tensor::MatrixView<const float> x) {
+  STOKER_CHECK(x.cols % tensor::kInt4Group == 0);
+  rows_ = x.rows;
+  cols_ = x.cols;
+  const std::size_t groups = cols_ / tensor::kInt4Group;
+  // Buffers only grow, so that steps of changing size do not allocate.
+  values_.resize(std::max(values_.size(), rows_ * cols_));
+  scales_.resize(std::max(scales_.size(), rows_ * groups));
+  offsets_.resize(std::max(offsets_.size(), rows_ * groups));
+  const auto quantize = [&](std::size_t task, int /*worker*/) {
+    const std::size_t end = std::min(rows_, (task + 1) * kQuantizeRows);
+    for (std::size_t row = task * kQuantizeRows; row < end; ++row) {
+      context.ops->quantize(x.Row(row), cols_,
+                            {.values = values_.data() + row * cols_,
+                             .scales = scales_.data() + row * groups,
+                             .offsets = offsets_.data() + row * groups});
+    }
+  };
+  ForEachTask(context, DivCeil(rows_, kQuantizeRows), quantize);
+}
+
+void Linear(const Context& context, std::span<const LinearJob> jobs) {
+  // Tasks [first_task[j], first_task[j + 1]) belong to job j.
+  absl::InlinedVector<std::size_t, 129> first_task(1, 0);
+  absl::InlinedVector<std::size_t, 128> panels_per_task;
+  for (const LinearJob& job : jobs) {
+    CheckJob(context, job);
+    panels_per_task.push_back(PanelsPerTask(job.weight, job.y.rows));
+    const std::size_t tasks =
+        job.y.rows == 0 ? 0 : DivCeil(job.weight.panels(), panels_per_task.back());
+    first_task.push_back(first_task.back() + tasks);
+  }
+  ForEachTask(context, first_task.back(), [&](std::size_t task, int /*worker*/) {
+    const std::size_t j = OwnerOf(first_task, task);
+    const std::size_t first = (task - first_task[j]) * panels_per_task[j];
+    const std::size_t count = std::min(panels_per_task[j], jobs[j].weight.panels() - first);
+    RunPanels(*context.ops, jobs[j], first, count);
+  });
+}
+
+}  // namespace stoker::kernels

@@ -1,0 +1,127 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/attention.h"
+#include "kernels/isa.h"
+#include "kernels/packed_matrix.h"
+#include "tensor/linear_weight.h"
+
+/// What an instruction set has to provide: single-threaded functions on a few rows or panels.
+/// The drivers (linear.cc, mlp.cc, attention.cc, elementwise.cc) share work between threads and
+/// call these; they are the same for every set.
+namespace stoker::kernels {
+
+/// Rows somewhere in memory, optionally picked by an index.
+template <typename T>
+struct RowSet {
+  T* base = nullptr;
+  std::size_t stride = 0;               ///< elements
+  const std::int32_t* index = nullptr;  ///< row numbers, or null for 0, 1, 2, …
+
+  [[nodiscard]] T* operator[](std::size_t i) const {
+    return base + (index != nullptr ? static_cast<std::size_t>(index[i]) : i) * stride;
+  }
+};
+
+/// Activations rounded to 8 bits per group of 32 columns; see QuantizedRows.
+struct QuantizedRowSet {
+  const std::int8_t* values = nullptr;    // [rows, cols]
+  const float* scales = nullptr;          // [rows, cols / 32]
+  const std::int32_t* offsets = nullptr;  // [rows, cols / 32]: -8 times the sum of the group
+  std::size_t cols = 0;
+  const std::int32_t* index = nullptr;
+
+  [[nodiscard]] std::size_t Row(std::size_t i) const {
+    return index != nullptr ? static_cast<std::size_t>(index[i]) : i;
+  }
+};
+
+/// y[t][16 p + lane] = x[t] . panels[p][lane] for all tokens t and panels p.
+struct ProductArgs {
+  tensor::WeightFormat format = tensor::WeightFormat::kBf16;
+  std::size_t cols = 0;
+  std::span<const std::byte* const> panels = {};
+  std::size_t last_lanes = kPanelRows;  ///< lanes of the last panel that are stored
+  std::size_t tokens = 0;
+  RowSet<const float> x = {};
+  QuantizedRowSet quantized = {};  ///< instead of x, for INT4 in sets that quantise
+  RowSet<float> y = {};
+};
+
+/// A group of 32 activations whose largest magnitude is below this rounds to zeros: its inverse
+/// would overflow.
+inline constexpr float kSmallestQuantized = 1e-30F;
+
+/// Where `quantize` puts a row.
+struct QuantizedRow {
+  std::int8_t* values = nullptr;    // [cols]
+  float* scales = nullptr;          // [cols / 32]
+  std::int32_t* offsets = nullptr;  // [cols / 32]
+};
+
+/// Positions in one segment of attention: partial results are formed per segment, whose bounds
+/// are multiples of this, and merged in ascending order.
+inline constexpr std::size_t kSegmentPositions = 256;
+/// Most queries (token, head pairs) in one call of an attention op.
+inline constexpr std::size_t kMaxQueries = 128;
+
+/// Attention of some queries of one sequence over one segment, not yet normalised: with
+/// s_t = scale (q . entry_t) over positions t of the segment below the query's `visible`,
+/// max = max s_t, sum = sum exp(s_t - max), out = sum exp(s_t - max) c_t.
+/// A query that sees nothing here gets sum 0 and an undefined out.
+struct MlaSegmentArgs {
+  const PagedKv* kv = nullptr;
+  std::span<const std::int32_t> block_ids;
+  std::size_t first = 0;  ///< first position, a multiple of kSegmentPositions
+  std::size_t count = 0;  ///< positions that any query sees, at most kSegmentPositions
+  float scale = 1.0F;
+  std::size_t queries = 0;                 ///< at most kMaxQueries
+  const float* const* q_latent = nullptr;  // [queries]
+  const float* const* q_rope = nullptr;    // [queries]
+  const std::size_t* visible = nullptr;    // [queries]
+  float* scores = nullptr;                 // [queries, kSegmentPositions], scratch
+  float* out = nullptr;                    // [queries, latent]
+  float* max = nullptr;                    // [queries]
+  float* sum = nullptr;                    // [queries]
+};
+
+/// A query's running softmax: maximum, sum and weighted values so far.
+struct SoftmaxState {
+  float* out = nullptr;  // [latent]
+  float max = 0.0F;
+  float sum = 0.0F;  ///< 0: nothing yet
+};
+
+struct OpTable {
+  Isa isa = Isa::kRef;
+  /// INT4 weights meet activations rounded to 8 bits; else ProductArgs::x is used.
+  bool quantizes_activations = false;
+
+  void (*product)(const ProductArgs& args) = nullptr;
+  /// cols is a multiple of 32.
+  void (*quantize)(const float* x, std::size_t cols, const QuantizedRow& out) = nullptr;
+  /// out = silu(gate) * up; out may be gate or up.
+  void (*swiglu)(const float* gate, const float* up, std::size_t count, float* out) = nullptr;
+  void (*rms_norm)(const float* x, const float* weight, std::size_t cols, float eps,
+                   float* y) = nullptr;
+  void (*add)(const float* x, std::size_t count, float* y) = nullptr;
+  /// y += sum over i in ascending order of weights[i] * x[i * stride …].
+  void (*add_scaled)(const float* x, std::size_t stride, std::span<const float> weights,
+                     std::size_t count, float* y) = nullptr;
+  void (*rope)(float* x, std::size_t dim, const float* cos, const float* sin) = nullptr;
+  void (*store_kv)(const float* x, std::size_t count, KvDType dtype, std::byte* out) = nullptr;
+  /// `scores` is scratch.
+  void (*mla_segment)(const MlaSegmentArgs& args) = nullptr;
+  /// Merges a segment's result into `state`, whose segments all lie before it.
+  void (*mla_merge)(const float* out, float max, float sum, std::size_t latent,
+                    SoftmaxState& state) = nullptr;
+  /// y = state.out / state.sum; zeros when nothing was seen.
+  void (*mla_finish)(const SoftmaxState& state, std::size_t latent, float* y) = nullptr;
+};
+
+const OpTable& RefOps();
+
+}  // namespace stoker::kernels
