@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -57,6 +58,12 @@ class Checkpoint {
 
   /// How many vision tensors were left out (K2.5 and later carry a vision tower).
   [[nodiscard]] std::size_t skipped_vision_tensors() const;
+
+  /// How many tensors of multi-token-prediction layers were left out (DeepSeek-V3 carries one).
+  [[nodiscard]] std::size_t skipped_mtp_tensors() const;
+
+  /// Bytes of all tensors that were not left out.
+  [[nodiscard]] std::uint64_t tensor_bytes() const;
 
  private:
   struct State;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "tensor/dtype.h"
 
 namespace stoker::checkpoint {
 
@@ -21,6 +22,8 @@ struct YarnConfig {
   double beta_slow = 1;
   double mscale = 1.0;
   double mscale_all_dim = 0.0;
+
+  friend bool operator==(const YarnConfig&, const YarnConfig&) = default;
 };
 
 /// How the routed experts are chosen (DeepSeek-V3, arXiv 2412.19437, section 2.1.2).
@@ -31,6 +34,8 @@ struct RouterConfig {
   std::size_t top_groups = 1;
   bool normalise_weights = true;  ///< norm_topk_prob
   double weight_scale = 1.0;      ///< routed_scaling_factor
+
+  friend bool operator==(const RouterConfig&, const RouterConfig&) = default;
 };
 
 /// How the checkpoint's linear layers are quantised, from `quantization_config`.
@@ -66,11 +71,18 @@ struct ModelConfig {
   RouterConfig router;
 
   QuantMethod quant = QuantMethod::kNone;
-  std::vector<TokenId> end_tokens;  ///< eos_token_id of config.json, one or several
+  tensor::DType dtype = tensor::DType::kBf16;  ///< of the weights that are not quantised
+  std::vector<TokenId> end_tokens;             ///< eos_token_id of config.json, one or several
   std::optional<TokenId> begin_token;
+
+  /// Multi-token-prediction layers that follow layer `layers - 1` in the checkpoint
+  /// (num_nextn_predict_layers); Stoker leaves them out.
+  std::size_t mtp_layers = 0;
 
   [[nodiscard]] bool IsMoe(LayerId layer) const { return Index(layer) >= dense_layers; }
   [[nodiscard]] std::size_t shared_width() const { return shared_experts * expert_width; }
+
+  friend bool operator==(const ModelConfig&, const ModelConfig&) = default;
 };
 
 /// Reads the text of a config.json, flat or nested under `text_config`.
@@ -78,7 +90,10 @@ struct ModelConfig {
 /// an architecture or a feature that Stoker does not run.
 absl::StatusOr<ModelConfig> ParseModelConfig(std::string_view json_text);
 
-/// Reads DIR/config.json, or the file itself.
+/// Reads DIR/config.json, or the file itself. Errors: as ParseModelConfig, with the file's name.
 absl::StatusOr<ModelConfig> LoadModelConfig(const std::filesystem::path& path);
+
+/// The text of a config.json that ParseModelConfig reads back as `config`.
+std::string FormatModelConfig(const ModelConfig& config);
 
 }  // namespace stoker::checkpoint
