@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/ids.h"
+#include "nlohmann/json_fwd.hpp"
+#include "text/added_tokens.h"
+
+namespace stoker::text {
+
+/// The parsed configuration files of a model folder; a file that is not there is a JSON null.
+struct ConfigFiles {
+  const nlohmann::json& tokenizer_config;
+  const nlohmann::json& generation_config;
+  const nlohmann::json& config;
+};
+
+/// The name of a token in tokenizer_config.json, where it is a string or an object with `content`:
+/// TokenName(config, "bos_token").
+std::optional<std::string_view> TokenName(const nlohmann::json& tokenizer_config,
+                                          std::string_view key);
+
+/// See Tokenizer::end_tokens. Errors: kInvalidArgument for an eos id that is not in [0, vocab_size)
+/// or an eos token that is not an added one.
+absl::StatusOr<std::vector<TokenId>> FindEndTokens(const ConfigFiles& files,
+                                                   const std::vector<AddedToken>& added,
+                                                   std::size_t vocab_size);
+
+}  // namespace stoker::text

@@ -1,0 +1,69 @@
+#include "text/kimi.h"
+
+#include "base/check.h"
+#include "text/utf8.h"
+
+namespace stoker::text {
+namespace {
+
+constexpr std::size_t kLongestChunkChars = 400'000;
+constexpr std::size_t kLongestRunChars = 25'000;
+
+// Python's str.isspace(): the White_Space property and the four ASCII separators.
+bool IsPythonSpace(char32_t c) {
+  if (c <= 0x20) return c == 0x20 || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
+  if (c < 0x80) return false;
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+}  // namespace
+
+std::string KimiPattern() {
+  // The published pattern's [A&&[^\p{Han}]], set intersections that PCRE2 has not. As the general
+  // categories part all characters between them, the complement of A is the categories that A
+  // leaves out, and the intersection is one negated class of those and Han. A script of its own
+  // (sc:) because a bare \p{Han} would take in marks that Han shares with Kana, such as U+3001.
+  const std::string upper = R"([^\p{Ll}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])";
+  const std::string lower = R"([^\p{Lu}\p{Lt}\p{N}\p{P}\p{S}\p{Z}\p{C}\p{sc:Han}])";
+  const std::string lead = R"([^\r\n\p{L}\p{N}]?)";
+  const std::string contraction = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)?)";
+  // \s is spelled out: PCRE2's own also takes in U+180E.
+  return R"([\p{sc:Han}]+)"
+         "|" +
+         lead + upper + "*" + lower + "+" + contraction +  //
+         "|" + lead + upper + "+" + lower + "*" + contraction +
+         R"(|\p{N}{1,3})"
+         R"(| ?[^\p{White_Space}\p{L}\p{N}]+[\r\n]*)"
+         R"(|\p{White_Space}*[\r\n]+)"
+         R"(|\p{White_Space}+(?!\P{White_Space}))"
+         R"(|\p{White_Space}+)";
+}
+
+std::vector<std::size_t> KimiCuts(std::string_view text) {
+  std::vector<std::size_t> cuts;
+  if (text.size() <= kLongestRunChars) return cuts;
+  std::size_t chunk_chars = 0;
+  std::size_t run_chars = 0;
+  bool in_space = false;
+  for (std::size_t offset = 0; offset < text.size();) {
+    const Utf8Unit unit = FirstUtf8Unit(text.substr(offset));
+    STOKER_DCHECK(unit.kind == Utf8Unit::Kind::kCharacter);
+    const bool is_space = IsPythonSpace(unit.code_point);
+    if (chunk_chars == kLongestChunkChars) {
+      cuts.push_back(offset);
+      chunk_chars = 0;
+      run_chars = 0;
+    } else if (is_space == in_space && run_chars == kLongestRunChars) {
+      cuts.push_back(offset);
+      run_chars = 0;
+    }
+    run_chars = is_space == in_space ? run_chars + 1 : 1;
+    in_space = is_space;
+    ++chunk_chars;
+    offset += unit.bytes;
+  }
+  return cuts;
+}
+
+}  // namespace stoker::text
