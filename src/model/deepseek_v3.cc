@@ -20,6 +20,10 @@ using kernels::PackedMatrix;
 using tensor::MatrixView;
 using tensor::WeightFormat;
 
+// transformers and DeepSeek's own code leave out the argument for the norms of the low-rank paths,
+// so that these do not follow rms_norm_eps.
+constexpr float kLowRankNormEps = 1e-6F;
+
 // Everything a step writes besides the cache. `hidden` is the residual stream.
 struct DeepseekV3::Buffers {
   std::size_t tokens = 0;
@@ -157,7 +161,7 @@ void DeepseekV3::ProjectQueries(const AttentionWeights& weights) {
   const Activations x = Prepare(normed, {&weights.q_a, &weights.kv_a});
   const LinearJob jobs[] = {{x, weights.q_a, q_a}, {x, weights.kv_a, kv_a}};
   RunJobs(jobs);
-  kernels::RmsNorm(context_, q_a, weights.q_a_norm, static_cast<float>(config_.rms_norm_eps), q_a);
+  kernels::RmsNorm(context_, q_a, weights.q_a_norm, kLowRankNormEps, q_a);
   Project(q_a, weights.q_b, q);
 }
 
@@ -168,9 +172,9 @@ void DeepseekV3::Attention(LayerId layer, kv::PagedCache& cache) {
   const std::size_t rope = config_.qk_rope_dim;
   const std::size_t latent = config_.kv_lora_rank;
   const std::size_t v = config_.v_head_dim;
-  const float eps = static_cast<float>(config_.rms_norm_eps);
 
-  kernels::RmsNorm(context_, b.hidden.view(), weights.input_norm, eps,
+  kernels::RmsNorm(context_, b.hidden.view(), weights.input_norm,
+                   static_cast<float>(config_.rms_norm_eps),
                    b.normed.Resize(b.tokens, config_.hidden));
   ProjectQueries(weights);
 
@@ -178,7 +182,8 @@ void DeepseekV3::Attention(LayerId layer, kv::PagedCache& cache) {
   const MatrixView<float> kv_a = b.kv_a.view();
   const MatrixView<float> k_rope = kv_a.Columns(latent, rope);
   const MatrixView<float> normed_latent = b.latent.Resize(b.tokens, latent);
-  kernels::RmsNorm(context_, kv_a.Columns(0, latent), weights.kv_a_norm, eps, normed_latent);
+  kernels::RmsNorm(context_, kv_a.Columns(0, latent), weights.kv_a_norm, kLowRankNormEps,
+                   normed_latent);
   const MatrixView<float> q_rope = q.Columns(nope, q.cols - nope);
   kernels::RopeArgs rotation = {.x = q_rope,
                                 .heads = config_.heads,

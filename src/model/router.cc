@@ -33,7 +33,7 @@ float SumOfTwoBest(std::span<const float> scores) {
   return scores.size() > 1 ? best + second : best;
 }
 
-// Replaces by zero the choice scores of experts outside the best groups.
+// Takes experts outside the best groups out of the choice.
 void MaskGroups(const checkpoint::RouterConfig& config, RouterScratch& scratch) {
   const std::size_t group_size = config.experts / config.groups;
   scratch.group_score.resize(config.groups);
@@ -46,7 +46,7 @@ void MaskGroups(const checkpoint::RouterConfig& config, RouterScratch& scratch) 
   TakeBest(scratch.group_score, kept);
   for (std::size_t group = 0; group < config.groups; ++group) {
     if (std::ranges::find(kept, static_cast<std::int32_t>(group)) != kept.end()) continue;
-    std::ranges::fill(scores.subspan(group * group_size, group_size), 0.0F);
+    std::ranges::fill(scores.subspan(group * group_size, group_size), kTaken);
   }
 }
 

@@ -57,11 +57,11 @@ TEST(Router, OnlyTheBestGroupsTakePart) {
   EXPECT_EQ(routing.ids, (std::vector<std::int32_t>{3, 2}));
 }
 
-TEST(Router, ExpertsOutsideTheGroupsScoreZeroAsInTransformers) {
-  // With every kept score below zero, a masked expert (score 0) wins: transformers fills with 0.0.
-  const RouterConfig config = {.experts = 4, .top_k = 1, .groups = 2, .top_groups = 1};
-  const Routing routing = Route(config, {0, 0, 0, 0}, {-2.0F, -2.0F, -3.0F, -3.0F});
-  EXPECT_EQ(routing.ids[0], 2);
+TEST(Router, ExpertsOutsideTheGroupsAreNeverChosen) {
+  // Even where every kept score is below zero.
+  const RouterConfig config = {.experts = 4, .top_k = 2, .groups = 2, .top_groups = 1};
+  const Routing routing = Route(config, {0, 0, 0, 0}, {-3.0F, -3.0F, -2.0F, -2.0F});
+  EXPECT_EQ(routing.ids, (std::vector<std::int32_t>{2, 3}));
 }
 
 TEST(Router, NotANumberDoesNotCrashAndReachesTheWeights) {
