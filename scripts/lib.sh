@@ -53,9 +53,12 @@ make_venv() {
     cp tests/requirements.txt "$stamp"
 }
 
-# build_preset PRESET [TARGET...]: configures and builds.
+# build_preset PRESET [TARGET...]: configures and builds. Where the test packages are not installed,
+# as after scripts/demo on a fresh machine, the tests are left out of the configuration.
 build_preset() {
-  local preset=$1
+  local preset=$1 tests=()
   shift
-  cmake --preset "$preset" && cmake --build --preset "$preset" -j "$JOBS" ${1:+--target "$@"}
+  [[ -z $(missing_packages test) ]] || tests=(-DSTOKER_BUILD_TESTS=OFF)
+  cmake --preset "$preset" "${tests[@]}" &&
+    cmake --build --preset "$preset" -j "$JOBS" ${1:+--target "$@"}
 }
