@@ -83,9 +83,17 @@ const OpTable& OpsFor(Isa isa) {
     case Isa::kRef:
       return RefOps();
     case Isa::kPortable:
+      return PortableOps();
+#if defined(__x86_64__)
+    case Isa::kAvx2:
+      return Avx2Ops();
+    case Isa::kAvx512:
+      return Avx512Ops();
+#else
     case Isa::kAvx2:
     case Isa::kAvx512:
-      return RefOps();
+      break;
+#endif
   }
   return RefOps();
 }

@@ -44,17 +44,12 @@ void QuantizedRows::Assign(const Context& context, tensor::MatrixView<const floa
   rows_ = x.rows;
   cols_ = x.cols;
   const std::size_t groups = cols_ / tensor::kInt4Group;
-  // Buffers only grow, so that steps of changing size do not allocate.
-  values_.resize(std::max(values_.size(), rows_ * cols_));
-  scales_.resize(std::max(scales_.size(), rows_ * groups));
-  offsets_.resize(std::max(offsets_.size(), rows_ * groups));
+  // The buffer only grows, so that steps of changing size do not allocate.
+  groups_.resize(std::max(groups_.size(), rows_ * groups));
   const auto quantize = [&](std::size_t task, int /*worker*/) {
     const std::size_t end = std::min(rows_, (task + 1) * kQuantizeRows);
     for (std::size_t row = task * kQuantizeRows; row < end; ++row) {
-      context.ops->quantize(x.Row(row), cols_,
-                            {.values = values_.data() + row * cols_,
-                             .scales = scales_.data() + row * groups,
-                             .offsets = offsets_.data() + row * groups});
+      context.ops->quantize(x.Row(row), groups, groups_.data() + row * groups);
     }
   };
   ForEachTask(context, DivCeil(rows_, kQuantizeRows), quantize);

@@ -11,9 +11,17 @@
 
 namespace stoker::kernels {
 
+/// 32 activations rounded to 8 bits: x = scale * value.
+struct QuantizedGroup {
+  std::int8_t values[32];
+  float scale;
+  /// -8 times the sum of the values: corrects for weights stored as value + 8.
+  std::int32_t offset;
+};
+
 /// Rows of activations rounded to 8 bits for INT4 weights: per group of 32 columns,
 /// q = round(x / s) with s = max|x| / 127. A group with an infinite or NaN element gets a scale
-/// that is not finite, so that it is not lost. Owns its buffers and keeps them between steps.
+/// that is not finite, so that it is not lost. Owns its buffer and keeps it between steps.
 class QuantizedRows {
  public:
   /// Rounds `x` [rows, cols], cols a multiple of 32. Rows are independent of one another.
@@ -21,23 +29,14 @@ class QuantizedRows {
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t cols() const { return cols_; }
-  [[nodiscard]] const std::int8_t* values(std::size_t row) const {
-    return values_.data() + row * cols_;
-  }
-  [[nodiscard]] const float* scales(std::size_t row) const {
-    return scales_.data() + row * (cols_ / 32);
-  }
-  /// -8 times the sum of a group's values: corrects for weights stored as value + 8.
-  [[nodiscard]] const std::int32_t* offsets(std::size_t row) const {
-    return offsets_.data() + row * (cols_ / 32);
+  [[nodiscard]] const QuantizedGroup* row(std::size_t row) const {
+    return groups_.data() + row * (cols_ / 32);
   }
 
  private:
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
-  std::vector<std::int8_t> values_;    // [rows, cols]
-  std::vector<float> scales_;          // [rows, cols / 32]
-  std::vector<std::int32_t> offsets_;  // [rows, cols / 32]
+  std::vector<QuantizedGroup> groups_;  // [rows, cols / 32]
 };
 
 /// Activations as linear ops take them. `quantized` must be set, for the same rows, where a weight

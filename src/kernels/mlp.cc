@@ -35,11 +35,9 @@ struct MlpWorkspace::Buffers {
   std::vector<Inner> inner;              // [jobs]
   std::vector<std::size_t> gate_starts;  // [jobs + 1] first task of each job
   std::vector<std::size_t> down_starts;
-  std::vector<float> hidden;        // inner activations of jobs whose down takes float32
-  std::vector<std::int8_t> values;  // and of those whose down takes 8 bits
-  std::vector<float> scales;        // a group's at its first element's offset / 32
-  std::vector<std::int32_t> offsets;
-  std::vector<float> scratch;  // [workers, rows, kScratchCols]
+  std::vector<float> hidden;           // inner activations of jobs whose down takes float32
+  std::vector<QuantizedGroup> groups;  // and of those whose down takes 8 bits, 32 to a group
+  std::vector<float> scratch;          // [workers, rows, kScratchCols]
   std::size_t scratch_rows = 0;
 };
 
@@ -97,11 +95,7 @@ void Plan(const Context& context, const Activations& input, std::span<const MlpJ
     (Quantizes(context, weights.down) ? bytes : floats) = true;
   }
   if (floats) Grow(buffers.hidden, elements);
-  if (bytes) {
-    Grow(buffers.values, elements);
-    Grow(buffers.scales, elements / kInt4Group);
-    Grow(buffers.offsets, elements / kInt4Group);
-  }
+  if (bytes) Grow(buffers.groups, elements / kInt4Group);
   buffers.scratch_rows = most_rows;
   Grow(buffers.scratch, static_cast<std::size_t>(context.pool->size()) * most_rows * kScratchCols);
 }
@@ -149,12 +143,7 @@ void RunUnit(const Context& context, const Activations& input, const MlpJob& job
     const std::size_t at = inner.first + token * width + first_row;
     context.ops->swiglu(gate, gate + kUnitRows, rows,
                         quantizes ? gate : buffers.hidden.data() + at);
-    if (quantizes) {
-      context.ops->quantize(gate, kInt4Group,
-                            {.values = buffers.values.data() + at,
-                             .scales = buffers.scales.data() + at / kInt4Group,
-                             .offsets = buffers.offsets.data() + at / kInt4Group});
-    }
+    if (quantizes) context.ops->quantize(gate, 1, buffers.groups.data() + at / kInt4Group);
   }
 }
 
@@ -168,9 +157,7 @@ void RunDown(const Context& context, const MlpJob& job, const Inner& inner, std:
                    .tokens = job.output_rows.size(),
                    .y = {output.data + first * kPanelRows, output.stride, job.output_rows.data()}};
   if (Quantizes(context, down)) {
-    args.quantized = {buffers.values.data() + inner.first,
-                      buffers.scales.data() + inner.first / kInt4Group,
-                      buffers.offsets.data() + inner.first / kInt4Group, down.cols};
+    args.quantized = {buffers.groups.data() + inner.first / kInt4Group, down.cols / kInt4Group};
   } else {
     args.x = {buffers.hidden.data() + inner.first, down.cols};
   }

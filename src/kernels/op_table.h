@@ -6,6 +6,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/isa.h"
+#include "kernels/linear.h"
 #include "kernels/packed_matrix.h"
 #include "tensor/linear_weight.h"
 
@@ -26,19 +27,6 @@ struct RowSet {
   }
 };
 
-/// Activations rounded to 8 bits per group of 32 columns; see QuantizedRows.
-struct QuantizedRowSet {
-  const std::int8_t* values = nullptr;    // [rows, cols]
-  const float* scales = nullptr;          // [rows, cols / 32]
-  const std::int32_t* offsets = nullptr;  // [rows, cols / 32]: -8 times the sum of the group
-  std::size_t cols = 0;
-  const std::int32_t* index = nullptr;
-
-  [[nodiscard]] std::size_t Row(std::size_t i) const {
-    return index != nullptr ? static_cast<std::size_t>(index[i]) : i;
-  }
-};
-
 /// y[t][16 p + lane] = x[t] . panels[p][lane] for all tokens t and panels p.
 struct ProductArgs {
   tensor::WeightFormat format = tensor::WeightFormat::kBf16;
@@ -47,20 +35,13 @@ struct ProductArgs {
   std::size_t last_lanes = kPanelRows;  ///< lanes of the last panel that are stored
   std::size_t tokens = 0;
   RowSet<const float> x = {};
-  QuantizedRowSet quantized = {};  ///< instead of x, for INT4 in sets that quantise
+  RowSet<const QuantizedGroup> quantized = {};  ///< instead of x, for INT4 in sets that quantise
   RowSet<float> y = {};
 };
 
 /// A group of 32 activations whose largest magnitude is below this rounds to zeros: its inverse
 /// would overflow.
 inline constexpr float kSmallestQuantized = 1e-30F;
-
-/// Where `quantize` puts a row.
-struct QuantizedRow {
-  std::int8_t* values = nullptr;    // [cols]
-  float* scales = nullptr;          // [cols / 32]
-  std::int32_t* offsets = nullptr;  // [cols / 32]
-};
 
 /// Positions in one segment of attention: partial results are formed per segment, whose bounds
 /// are multiples of this, and merged in ascending order.
@@ -101,8 +82,8 @@ struct OpTable {
   bool quantizes_activations = false;
 
   void (*product)(const ProductArgs& args) = nullptr;
-  /// cols is a multiple of 32.
-  void (*quantize)(const float* x, std::size_t cols, const QuantizedRow& out) = nullptr;
+  /// Rounds `groups` groups of 32 floats.
+  void (*quantize)(const float* x, std::size_t groups, QuantizedGroup* out) = nullptr;
   /// out = silu(gate) * up; out may be gate or up.
   void (*swiglu)(const float* gate, const float* up, std::size_t count, float* out) = nullptr;
   void (*rms_norm)(const float* x, const float* weight, std::size_t cols, float eps,
@@ -123,5 +104,9 @@ struct OpTable {
 };
 
 const OpTable& RefOps();
+const OpTable& PortableOps();
+/// Only where the processor has them: see OpsFor.
+const OpTable& Avx2Ops();
+const OpTable& Avx512Ops();
 
 }  // namespace stoker::kernels

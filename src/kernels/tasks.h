@@ -67,9 +67,9 @@ std::size_t OwnerOf(const Starts& starts, std::size_t task) {
   return static_cast<std::size_t>(after - starts.begin()) - 1;
 }
 
-inline QuantizedRowSet RowsOf(const QuantizedRows* rows, const std::int32_t* index) {
+inline RowSet<const QuantizedGroup> RowsOf(const QuantizedRows* rows, const std::int32_t* index) {
   if (rows == nullptr) return {};
-  return {rows->values(0), rows->scales(0), rows->offsets(0), rows->cols(), index};
+  return {rows->row(0), rows->cols() / tensor::kInt4Group, index};
 }
 
 /// Runs the tasks on the pool; a single one on the calling thread.

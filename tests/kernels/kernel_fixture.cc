@@ -113,16 +113,13 @@ std::unique_ptr<sys::ThreadPool> MakePool(int threads) {
 
 std::vector<float> SeenByInt4(const OpTable& ops, tensor::MatrixView<const float> x) {
   std::vector<float> seen(x.rows * x.cols);
-  std::vector<std::int8_t> values(x.cols);
-  std::vector<float> scales(x.cols / 32);
-  std::vector<std::int32_t> offsets(x.cols / 32);
+  std::vector<QuantizedGroup> groups(x.cols / 32);
   for (std::size_t row = 0; row < x.rows; ++row) {
-    if (ops.quantizes_activations) {
-      RefOps().quantize(x.Row(row), x.cols, {values.data(), scales.data(), offsets.data()});
-    }
+    if (ops.quantizes_activations) RefOps().quantize(x.Row(row), groups.size(), groups.data());
     for (std::size_t col = 0; col < x.cols; ++col) {
+      const QuantizedGroup& group = groups[col / 32];
       seen[row * x.cols + col] = ops.quantizes_activations
-                                     ? static_cast<float>(values[col]) * scales[col / 32]
+                                     ? static_cast<float>(group.values[col % 32]) * group.scale
                                      : x.Row(row)[col];
     }
   }

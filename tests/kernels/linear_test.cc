@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "gmock/gmock.h"
 #include "tensor/dequantise.h"
 #include "tests/kernels/kernel_fixture.h"
 
@@ -231,10 +232,13 @@ TEST(QuantizedRows, EveryInstructionSetRoundsAlike) {
     QuantizedRows rows;
     rows.Assign({&OpsFor(isa), pool.get()}, x.view());
     for (std::size_t row = 0; row < 37; ++row) {
-      for (std::size_t col = 0; col < 416; ++col) {
-        ASSERT_EQ(rows.values(row)[col], expected.values(row)[col]) << Name(isa) << " " << row;
-        ASSERT_EQ(rows.scales(row)[col / 32], expected.scales(row)[col / 32]) << Name(isa);
-        ASSERT_EQ(rows.offsets(row)[col / 32], expected.offsets(row)[col / 32]) << Name(isa);
+      for (std::size_t group = 0; group < 13; ++group) {
+        const QuantizedGroup& actual = rows.row(row)[group];
+        const QuantizedGroup& wanted = expected.row(row)[group];
+        SCOPED_TRACE(testing::Message() << Name(isa) << ", row " << row << ", group " << group);
+        ASSERT_EQ(actual.scale, wanted.scale);
+        ASSERT_EQ(actual.offset, wanted.offset);
+        ASSERT_THAT(actual.values, testing::ElementsAreArray(wanted.values));
       }
     }
   }
@@ -247,9 +251,9 @@ TEST(QuantizedRows, ErrorIsAtMostHalfAStep) {
   rows.Assign({&RefOps(), pool.get()}, x.view());
   for (std::size_t row = 0; row < 5; ++row) {
     for (std::size_t col = 0; col < 64; ++col) {
-      const float scale = rows.scales(row)[col / 32];
-      EXPECT_NEAR(static_cast<float>(rows.values(row)[col]) * scale, x.view().Row(row)[col],
-                  0.5001F * scale);
+      const QuantizedGroup& group = rows.row(row)[col / 32];
+      EXPECT_NEAR(static_cast<float>(group.values[col % 32]) * group.scale, x.view().Row(row)[col],
+                  0.5001F * group.scale);
     }
   }
 }

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "kernels/op_table.h"
@@ -33,25 +34,26 @@ void Product(const ProductArgs& args) {
   }
 }
 
-void Quantize(const float* x, std::size_t cols, const QuantizedRow& out) {
-  for (std::size_t group = 0; group < cols / tensor::kInt4Group; ++group) {
+void Quantize(const float* x, std::size_t groups, QuantizedGroup* out) {
+  for (std::size_t group = 0; group < groups; ++group) {
     const float* from = x + group * tensor::kInt4Group;
     float largest = 0.0F;
+    bool nan = false;
     for (std::size_t i = 0; i < tensor::kInt4Group; ++i) {
-      largest = std::isnan(from[i]) ? from[i] : std::max(largest, std::abs(from[i]));
-      if (std::isnan(largest)) break;
+      largest = std::max(largest, std::abs(from[i]));
+      nan = nan || std::isnan(from[i]);
     }
     const float inverse = largest >= kSmallestQuantized ? 127.0F / largest : 0.0F;
     std::int32_t sum = 0;
     for (std::size_t i = 0; i < tensor::kInt4Group; ++i) {
       const float scaled = from[i] * inverse;
-      const auto value = std::isfinite(scaled) ? static_cast<std::int32_t>(std::nearbyint(scaled))
-                                               : std::int32_t{0};
-      out.values[group * tensor::kInt4Group + i] = static_cast<std::int8_t>(value);
-      sum += value;
+      const float rounded = std::isfinite(scaled) ? std::nearbyint(scaled) : 0.0F;
+      out[group].values[i] = static_cast<std::int8_t>(rounded);
+      sum += out[group].values[i];
     }
-    out.scales[group] = largest < kSmallestQuantized ? 0.0F : largest * (1.0F / 127.0F);
-    out.offsets[group] = -8 * sum;
+    out[group].scale = largest < kSmallestQuantized ? 0.0F : largest * (1.0F / 127.0F);
+    if (nan) out[group].scale = std::numeric_limits<float>::quiet_NaN();
+    out[group].offset = -8 * sum;
   }
 }
 

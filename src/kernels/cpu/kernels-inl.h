@@ -1,0 +1,6 @@
+// Every kernel, over the primitives included before. Each file builds on the ones above it.
+// clang-format off
+#include "kernels/cpu/product-inl.h"
+#include "kernels/cpu/elementwise-inl.h"
+#include "kernels/cpu/attention-inl.h"
+// clang-format on

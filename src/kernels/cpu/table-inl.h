@@ -1,0 +1,22 @@
+// The table of the kernels included before.
+namespace stoker::kernels {
+namespace {
+
+constexpr OpTable kOps = {
+    .isa = kIsa,
+    .quantizes_activations = true,
+    .product = Product,
+    .quantize = Quantize,
+    .swiglu = Swiglu,
+    .rms_norm = RmsNormRow,
+    .add = AddRow,
+    .add_scaled = AddScaled,
+    .rope = RopeSlice,
+    .store_kv = StoreKvRow,
+    .mla_segment = MlaSegment,
+    .mla_merge = MlaMerge,
+    .mla_finish = MlaFinish,
+};
+
+}  // namespace
+}  // namespace stoker::kernels
