@@ -1,11 +1,12 @@
 #include "text/nfc.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
 #include "base/status.h"
-#include "utf8proc.h"
 
 namespace stoker::text {
 

@@ -4,9 +4,10 @@
 #include <cstdint>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include "base/check.h"
 #include "base/status.h"
-#include "pcre2.h"
 
 namespace stoker::text {
 namespace {
