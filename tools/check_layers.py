@@ -87,9 +87,12 @@ def check_file(name: str, text: str, table: dict[str, Module], src: pathlib.Path
     includes = INCLUDE.findall(text)
     problems = [problem for included in includes
                 if (problem := check_include(name, included, table, src))]
-    # A header meant for inclusion once per instruction set toggles its guard instead.
-    if name.endswith(".h") and "#pragma once" not in text and "HWY_TARGET_TOGGLE" not in text:
-        problems.append(f"src/{name}: no #pragma once")
+    # A *-inl.h is a part of the source files that include it, one for each instruction set.
+    if name.endswith(".h") and not name.endswith("-inl.h"):
+        if "#pragma once" not in text:
+            problems.append(f"src/{name}: no #pragma once")
+        problems += [f'src/{name}: "{included}": only a source file may include a *-inl.h'
+                     for included in includes if included.endswith("-inl.h")]
     # With its own header first, a source file proves that the header needs nothing before it.
     header = str(pathlib.PurePosixPath(name).with_suffix(".h"))
     if name.endswith(".cc") and (src / header).is_file() and includes[:1] != [header]:

@@ -11,6 +11,8 @@ SOUND = {
     "src/sys/b.h": HEADER + '#include "base/a.h"\n',
     "src/text/c.h": HEADER + '#include "sys/b.h"\n#include <vector>\n',
     "src/tensor/d.h": HEADER,
+    "src/tensor/d-inl.h": "int part;\n",
+    "src/tensor/d.cc": '#include "tensor/d.h"\n#include "tensor/d-inl.h"\n',
 }
 
 
@@ -28,6 +30,7 @@ def test_sound_tree_passes(tree):
     ("src/sys/b.h", HEADER + '#include "base/gone.h"\n', "does not exist"),
     ("src/sys/b.h", HEADER + '#include "b2.h"\n', "write the path from src/"),
     ("src/sys/b.h", HEADER + '#include "../base/a.h"\n', "write the path from src/"),
+    ("src/tensor/d.h", HEADER + '#include "tensor/d-inl.h"\n', "only a source file may include"),
     ("src/extra/e.h", HEADER, "its module is not in src/layers.txt"),
     ("src/layers.txt", TABLE + "2 kv: engine\n", "which no line above declares"),
     ("src/layers.txt", TABLE + "1 kv: sys\n", "only lower layers may be used"),
