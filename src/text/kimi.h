@@ -11,7 +11,8 @@ namespace stoker::text {
 /// (tokenization_kimi.py in the model's own folder) does.
 
 /// The pattern that cuts text into pieces, in PCRE2's syntax. Its character classes follow the
-/// Unicode version of the PCRE2 in use (14 in 10.42); later characters count as symbols.
+/// Unicode version of the PCRE2 in use (14 in 10.42), with later ideographs and numerals added;
+/// other later characters count as symbols.
 std::string KimiPattern();
 
 /// So many ids after the last rank are special tokens; those without a name of their own are

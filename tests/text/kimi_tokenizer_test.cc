@@ -72,6 +72,13 @@ TEST_F(KimiTokenizer, HanIsTheScriptAloneNotItsExtensions) {
   EXPECT_EQ(Ids("aー漢b"), (std::vector<int>{64, 5678, 1435, 95, 65}));
 }
 
+TEST_F(KimiTokenizer, CharactersThatAreNewerThanPcre2AreCutAsTheReferenceCutsThem) {
+  EXPECT_EQ(Ids("a\U0001D2C0\U0001D2C1 \U0001D2C01"),
+            (std::vector<int>{64, 11889, 233, 222, 11889, 233, 223, 220, 11889, 233, 222, 16}));
+  EXPECT_EQ(Ids("é\U00031350 漢\U00031351"),
+            (std::vector<int>{1941, 172, 109, 235, 238, 220, 1435, 95, 172, 109, 235, 239}));
+}
+
 TEST_F(KimiTokenizer, SpecialTokensComeOnlyFromTrustedSegments) {
   RenderedPrompt prompt;
   prompt.Append("<|im_user|>user<|im_middle|>", true);
