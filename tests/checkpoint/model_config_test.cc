@@ -136,6 +136,19 @@ TEST(ModelConfig, NestedFileReadsTextConfigAndFallsBackToTheOuterTokens) {
   EXPECT_EQ(config->yarn->factor, 64.0);
 }
 
+TEST(ModelConfig, ModelTypeDecidesWhereArchitecturesIsMissing) {
+  json document = Flat();
+  document.erase("architectures");
+  document["model_type"] = "deepseek_v3";
+  auto config = Parse(document);
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->architecture, "DeepseekV3ForCausalLM");
+  config = Parse({{"model_type", "kimi_vl"}, {"text_config", Flat()}});
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->architecture, "KimiVLForConditionalGeneration");
+  EXPECT_EQ(config->tensor_prefix, "language_model.");
+}
+
 TEST(ModelConfig, RealK26FileIsRead) {
   const auto path = stoker::testing::SharedPath("data/kimi-k2.6/config.json");
   if (path.empty()) GTEST_SKIP() << "no ../shared/data/kimi-k2.6 here";
