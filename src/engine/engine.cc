@@ -23,15 +23,22 @@ bool IsSet(const std::atomic<bool>* flag) {
   return flag != nullptr && flag->load(std::memory_order_relaxed);
 }
 
-// Checks, before anything is allocated for good, that cache and workspace fit beside the weights.
-absl::Status CheckMemory(std::size_t cache_bytes, std::size_t workspace_bytes,
-                         std::size_t weight_bytes) {
+// What a model takes beside the memory of its weights.
+struct RunMemory {
+  std::size_t cache_bytes = 0;
+  std::size_t workspace_bytes = 0;
+};
+
+// Checks, before anything is allocated, that cache and workspace fit beside the weights; whether
+// the weights fit by themselves is for their loader to say.
+absl::Status CheckMemory(const RunMemory& run, std::uint64_t weight_bytes) {
   const std::uint64_t available = sys::AvailableMemoryBytes();
-  if (available == 0 || cache_bytes + workspace_bytes <= available) return absl::OkStatus();
+  if (available == 0 || weight_bytes > available) return absl::OkStatus();
+  if (run.cache_bytes + run.workspace_bytes <= available - weight_bytes) return absl::OkStatus();
   return ResourceExhausted(
-      "the context does not fit in memory: weights {} are loaded, KV cache {} + workspace {} are "
-      "needed, {} are available; choose a smaller --context",
-      FormatBytes(weight_bytes), FormatBytes(cache_bytes), FormatBytes(workspace_bytes),
+      "the context does not fit in memory: weights {} + KV cache {} + workspace {} are needed, {} "
+      "are available; choose a smaller --context",
+      FormatBytes(weight_bytes), FormatBytes(run.cache_bytes), FormatBytes(run.workspace_bytes),
       FormatBytes(available));
 }
 
@@ -73,21 +80,20 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::filesystem::path
   const kernels::Context context = {.ops = &kernels::OpsFor(engine->isa_),
                                     .pool = engine->pool_.get()};
   const bool exact = engine->isa_ == kernels::Isa::kRef;
-  STOKER_ASSIGN_OR_RETURN(model::ModelWeights weights,
-                          model::LoadWeights(checkpoint, context, exact, progress));
-  const std::size_t weight_bytes = weights.loaded_bytes();
-  engine->model_ = std::make_unique<model::DeepseekV3>(config, std::move(weights), context,
-                                                       engine->context_tokens_);
-
   const kernels::KvDType dtype =
       options.kv_dtype.value_or(exact ? kernels::KvDType::kF32 : kernels::KvDType::kBf16);
-  const kv::CacheShape shape = engine->model_->CacheShape(dtype);
+  const kv::CacheShape shape = model::DeepseekV3::CacheShapeOf(config, dtype);
   const std::size_t cache_tokens =
       options.cache_tokens > 0 ? options.cache_tokens : engine->context_tokens_;
   engine->prefill_chunk_ = std::max<std::size_t>(1, options.prefill_chunk);
-  STOKER_RETURN_IF_ERROR(CheckMemory(shape.bytes_per_token() * cache_tokens,
-                                     engine->model_->WorkspaceBytes(engine->prefill_chunk_, 1),
-                                     weight_bytes));
+  STOKER_RETURN_IF_ERROR(CheckMemory({.cache_bytes = shape.bytes_per_token() * cache_tokens,
+                                      .workspace_bytes = model::DeepseekV3::WorkspaceBytesOf(
+                                          config, engine->context_tokens_, engine->prefill_chunk_)},
+                                     checkpoint.tensor_bytes()));
+  STOKER_ASSIGN_OR_RETURN(model::ModelWeights weights,
+                          model::LoadWeights(checkpoint, context, exact, progress));
+  engine->model_ = std::make_unique<model::DeepseekV3>(config, std::move(weights), context,
+                                                       engine->context_tokens_);
   STOKER_ASSIGN_OR_RETURN(kv::PagedCache cache, kv::PagedCache::Create(shape, cache_tokens));
   engine->cache_ = std::make_unique<kv::PagedCache>(std::move(cache));
   engine->load_seconds_ = SecondsSince(start);

@@ -73,32 +73,37 @@ DeepseekV3::DeepseekV3(checkpoint::ModelConfig config, ModelWeights weights,
 
 DeepseekV3::~DeepseekV3() = default;
 
-kv::CacheShape DeepseekV3::CacheShape(kernels::KvDType dtype) const {
-  return {.layers = config_.layers,
-          .latent = config_.kv_lora_rank,
-          .rope = config_.qk_rope_dim,
+kv::CacheShape DeepseekV3::CacheShapeOf(const checkpoint::ModelConfig& config,
+                                        kernels::KvDType dtype) {
+  return {.layers = config.layers,
+          .latent = config.kv_lora_rank,
+          .rope = config.qk_rope_dim,
           .dtype = dtype};
 }
 
-std::size_t DeepseekV3::WorkspaceBytes(std::size_t tokens, std::size_t logit_rows) const {
+std::size_t DeepseekV3::WorkspaceBytesOf(const checkpoint::ModelConfig& config,
+                                         std::size_t context_tokens, std::size_t step_tokens) {
   const std::size_t widest_mlp = std::max(
-      config_.dense_width, config_.shared_width() + config_.router.top_k * config_.expert_width);
+      config.dense_width, config.shared_width() + config.router.top_k * config.expert_width);
   const std::size_t per_token =
-      config_.hidden * (3 + config_.router.top_k) + config_.q_lora_rank +
-      config_.heads * (config_.qk_nope_dim + config_.qk_rope_dim) + 2 * config_.kv_lora_rank +
-      config_.qk_rope_dim + 2 * config_.heads * config_.kv_lora_rank +
-      config_.heads * config_.v_head_dim + 2 * widest_mlp + config_.router.experts;
-  return (tokens * per_token + logit_rows * (config_.vocab + config_.hidden)) * sizeof(float);
+      config.hidden * (3 + config.router.top_k) + config.q_lora_rank +
+      config.heads * (config.qk_nope_dim + config.qk_rope_dim) + 2 * config.kv_lora_rank +
+      config.qk_rope_dim + 2 * config.heads * config.kv_lora_rank +
+      config.heads * config.v_head_dim + 2 * widest_mlp + config.router.experts;
+  const std::size_t rope = context_tokens * config.qk_rope_dim;  // a cosine and a sine a pair
+  return (step_tokens * per_token + config.vocab + config.hidden + rope) * sizeof(float);
 }
 
 absl::StatusOr<MatrixView<const float>> DeepseekV3::Step(std::span<const StepSequence> sequences,
                                                          kv::PagedCache& cache) {
   BeginStep(sequences, cache);
   Embed();
+  if (layer_observer_ != nullptr) layer_observer_->OnEmbedded();
   for (std::size_t layer = 0; layer < config_.layers; ++layer) {
     const LayerId id{static_cast<std::int32_t>(layer)};
     Attention(id, cache);
     STOKER_RETURN_IF_ERROR(FeedForward(id));
+    if (layer_observer_ != nullptr) layer_observer_->OnLayerDone(id);
   }
   return Logits(sequences);
 }

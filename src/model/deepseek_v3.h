@@ -38,11 +38,16 @@ class DeepseekV3 {
   [[nodiscard]] const checkpoint::ModelConfig& config() const { return config_; }
   [[nodiscard]] const ModelWeights& weights() const { return weights_; }
 
-  /// Shape of the cache this model needs.
-  [[nodiscard]] kv::CacheShape CacheShape(kernels::KvDType dtype) const;
+  /// Shape of the cache that a model needs.
+  static kv::CacheShape CacheShapeOf(const checkpoint::ModelConfig& config, kernels::KvDType dtype);
+  [[nodiscard]] kv::CacheShape CacheShape(kernels::KvDType dtype) const {
+    return CacheShapeOf(config_, dtype);
+  }
 
-  /// Bytes of activations that a step of `tokens` tokens with `logit_rows` rows of logits needs.
-  [[nodiscard]] std::size_t WorkspaceBytes(std::size_t tokens, std::size_t logit_rows) const;
+  /// Bytes that a model needs beside weights and cache: the rope tables of `context_tokens`
+  /// positions, and the activations of a step of `step_tokens` tokens with one row of logits.
+  static std::size_t WorkspaceBytesOf(const checkpoint::ModelConfig& config,
+                                      std::size_t context_tokens, std::size_t step_tokens);
 
   /// Runs one step over `sequences`, writing keys and values to `cache`. Tokens must be below the
   /// vocabulary's size and positions below context_tokens (STOKER_CHECK).
@@ -55,8 +60,9 @@ class DeepseekV3 {
   /// What the last step read.
   [[nodiscard]] const StepBytes& last_step_bytes() const { return bytes_; }
 
-  /// nullptr: nobody watches.
+  /// nullptr: nobody watches. While a layer is reported done, last_step_bytes() counts up to there.
   void set_routing_observer(RoutingObserver* observer) { observer_ = observer; }
+  void set_layer_observer(LayerObserver* observer) { layer_observer_ = observer; }
 
  private:
   struct Buffers;
@@ -84,6 +90,7 @@ class DeepseekV3 {
   RopeTable rope_;
   float softmax_scale_;
   RoutingObserver* observer_ = nullptr;
+  LayerObserver* layer_observer_ = nullptr;
   StepBytes bytes_;
   std::unique_ptr<Buffers> buffers_;
 };

@@ -31,6 +31,15 @@ class RoutingObserver {
                          tensor::MatrixView<const float> weights) = 0;
 };
 
+/// Sees a step pass from layer to layer, for whoever measures them. Called on the stepping thread.
+class LayerObserver {
+ public:
+  virtual ~LayerObserver() = default;
+  /// The embedding is looked up: the first layer begins.
+  virtual void OnEmbedded() = 0;
+  virtual void OnLayerDone(LayerId layer) = 0;
+};
+
 /// What a step read from memory: the floor of its time on a machine bound by bandwidth.
 struct StepBytes {
   std::uint64_t weights = 0;  ///< each matrix used counts once a step
