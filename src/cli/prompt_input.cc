@@ -1,0 +1,65 @@
+#include "cli/prompt_input.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "cli/interrupt.h"
+#include "text/utf8.h"
+
+namespace stoker::cli {
+namespace {
+
+constexpr std::size_t kLongestInput = std::size_t{64} << 20;
+
+absl::StatusOr<std::string> ReadStandardInput() {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
+    if (InterruptFlag().load()) return Cancelled("stopped while reading standard input");
+    if (bytes == 0) break;
+    if (bytes < 0) {
+      if (errno == EINTR) continue;
+      return Unavailable("cannot read standard input: {}", std::strerror(errno));
+    }
+    text.append(buffer, static_cast<std::size_t>(bytes));
+    if (text.size() > kLongestInput) {
+      return InvalidArgument("standard input has more than 64 MiB, too much for a prompt");
+    }
+  }
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+absl::Status CheckPrompt(const std::string& text) {
+  if (text.empty()) return InvalidArgument("the prompt is empty");
+  if (const auto offset = text::FindInvalidUtf8(text)) {
+    return InvalidArgument("the prompt is not UTF-8 text: byte {} begins no character", *offset);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> ReadPrompt(const std::optional<std::string>& given,
+                                       const Console& console) {
+  const bool from_input = !given || *given == "-";
+  if (!given && console.input_is_terminal) {
+    return InvalidArgument("no prompt: use -p TEXT, or pipe the text in");
+  }
+  std::string text;
+  if (from_input) {
+    STOKER_ASSIGN_OR_RETURN(text, ReadStandardInput());
+  } else {
+    text = *given;
+  }
+  STOKER_RETURN_IF_ERROR(CheckPrompt(text));
+  return text;
+}
+
+}  // namespace stoker::cli

@@ -1,0 +1,89 @@
+#include "cli/app.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace stoker::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct Result {
+  int exit_code;
+  std::string output;
+  std::string error;
+};
+
+Result Stoker(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "stoker");
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  const int exit_code = RunApp(static_cast<int>(arguments.size()), arguments.data());
+  std::string error = testing::internal::GetCapturedStderr();
+  return {exit_code, testing::internal::GetCapturedStdout(), std::move(error)};
+}
+
+TEST(App, AnUnknownOptionIsAnErrorWithASuggestion) {
+  const Result result = Stoker({"inspect", "model", "--jsno"});
+  EXPECT_EQ(result.exit_code, kUsageExitCode);
+  EXPECT_EQ(result.error, "stoker: error: unknown option --jsno; did you mean --json?\n");
+}
+
+TEST(App, AnUnknownOptionIsNamedBeforeAMissingArgument) {
+  EXPECT_THAT(Stoker({"inspect", "--jsno"}).error, HasSubstr("did you mean --json?"));
+}
+
+TEST(App, AnUnknownCommandIsAnErrorWithASuggestion) {
+  const Result result = Stoker({"inspct", "model"});
+  EXPECT_EQ(result.exit_code, kUsageExitCode);
+  EXPECT_EQ(result.error, "stoker: error: unknown command \"inspct\"; did you mean inspect?\n");
+  EXPECT_THAT(Stoker({"bench", "decoed"}).error, HasSubstr("did you mean decode?"));
+}
+
+TEST(App, AMissingArgumentIsNamed) {
+  const Result result = Stoker({"inspect"});
+  EXPECT_EQ(result.exit_code, kUsageExitCode);
+  EXPECT_THAT(result.error, HasSubstr("MODEL is required; see stoker inspect --help"));
+}
+
+TEST(App, ABadValueNamesItsOption) {
+  EXPECT_THAT(Stoker({"inspect", "m", "--threads", "many"}).error,
+              HasSubstr("--threads: \"many\" is not a whole number"));
+  EXPECT_EQ(Stoker({"inspect", "m", "--threads", "5000"}).exit_code, kUsageExitCode);
+  EXPECT_EQ(Stoker({"inspect", "m", "--isa", "avx9000"}).exit_code, kUsageExitCode);
+  EXPECT_EQ(Stoker({"inspect", "m", "--log-level", "loud"}).exit_code, kUsageExitCode);
+}
+
+TEST(App, AFailureIsOneLineAndAnotherExitCode) {
+  const Result result = Stoker({"inspect", "/nonexistent\nmodel"});
+  EXPECT_EQ(result.exit_code, kFailureExitCode);
+  EXPECT_THAT(result.error, testing::StartsWith("stoker: error: "));
+  EXPECT_EQ(std::count(result.error.begin(), result.error.end(), '\n'), 1);
+}
+
+TEST(App, HelpAndVersionGoToStandardOutput) {
+  const Result version = Stoker({"--version"});
+  EXPECT_EQ(version.exit_code, 0);
+  EXPECT_THAT(version.output, testing::StartsWith("stoker "));
+  const Result help = Stoker({"bench", "decode", "--help"});
+  EXPECT_EQ(help.exit_code, 0);
+  EXPECT_THAT(help.output, HasSubstr("usage: stoker bench decode MODEL [options]"));
+  EXPECT_THAT(help.output, HasSubstr("--batch N,N"));
+  EXPECT_THAT(help.output, HasSubstr("--threads N"));
+}
+
+TEST(App, NothingAtAllPrintsHelpAsAUsageError) {
+  const Result result = Stoker({});
+  EXPECT_EQ(result.exit_code, kUsageExitCode);
+  EXPECT_THAT(result.error, HasSubstr("commands:"));
+}
+
+TEST(App, OptionsOfEveryCommandMayComeBeforeIt) {
+  EXPECT_EQ(Stoker({"--log-level", "loud", "inspect", "m"}).exit_code, kUsageExitCode);
+}
+
+}  // namespace
+}  // namespace stoker::cli
