@@ -101,6 +101,12 @@ struct OpTable {
                     SoftmaxState& state) = nullptr;
   /// y = state.out / state.sum; zeros when nothing was seen.
   void (*mla_finish)(const SoftmaxState& state, std::size_t latent, float* y) = nullptr;
+
+  // Packing of whole panels; null in kRef. Rows need no alignment.
+  /// Transposes `words` 32-bit words of 16 rows to [words][16].
+  void (*pack_words)(const std::byte* const* rows, std::size_t words, std::byte* out) = nullptr;
+  /// Rearranges `groups` groups of 32 INT4 columns of 16 rows to [groups][256 bytes].
+  void (*pack_int4)(const std::byte* const* rows, std::size_t groups, std::byte* out) = nullptr;
 };
 
 const OpTable& RefOps();

@@ -1,10 +1,15 @@
 #include "kernels/packed_matrix.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/status.h"
+#include "kernels/context.h"
+#include "kernels/isa.h"
+#include "kernels/op_table.h"
 #include "tensor/float_types.h"
 
 namespace stoker::kernels {
@@ -86,9 +91,37 @@ std::size_t FloatIndex(WeightFormat format, std::size_t lane, std::size_t col) {
                                        : col * kPanelRows + lane;
 }
 
+/// The kernels that pack, whichever others run: packing moves bits.
+const OpTable& PackOps() {
+  static const OpTable& ops = OpsFor(SupportedIsas().front());
+  return ops;
+}
+
+/// Where 16 rows start.
+class RowStarts {
+ public:
+  RowStarts(const std::byte* base, std::size_t row0, std::size_t row_bytes) {
+    for (std::size_t lane = 0; lane < kPanelRows; ++lane) {
+      rows_[lane] = base + (row0 + lane) * row_bytes;
+    }
+  }
+  [[nodiscard]] const std::byte* const* data() const { return rows_.data(); }
+
+ private:
+  std::array<const std::byte*, kPanelRows> rows_;
+};
+
 template <typename T>
 void PackFloatPanel(const LinearWeight& source, std::size_t row0, std::size_t lanes,
                     std::byte* panel) {
+  // A column of float32, or a pair of columns of BF16, is one word.
+  const bool words = source.format == WeightFormat::kF32 ||
+                     (source.format == WeightFormat::kBf16 && source.cols % 2 == 0);
+  if (words && lanes == kPanelRows) {
+    const RowStarts rows(source.weight.data(), row0, source.cols * sizeof(T));
+    PackOps().pack_words(rows.data(), source.cols * sizeof(T) / 4, panel);
+    return;
+  }
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     const std::byte* row = source.weight.data() + (row0 + lane) * source.cols * sizeof(T);
     for (std::size_t col = 0; col < source.cols; ++col) {
@@ -118,13 +151,16 @@ absl::Status PackFp8Panel(const LinearWeight& source, std::size_t row0, std::siz
   return absl::OkStatus();
 }
 
-absl::Status PackInt4Panel(const LinearWeight& source, std::size_t row0, std::size_t lanes,
-                           std::byte* panel) {
+void PackInt4Nibbles(const LinearWeight& source, std::size_t row0, std::size_t lanes,
+                     std::byte* panel) {
   const std::size_t groups = source.cols / kInt4Group;
-  std::byte* scales = panel + groups * kInt4GroupBytes;
+  if (lanes == kPanelRows) {
+    const RowStarts rows(source.weight.data(), row0, source.cols / 2);
+    PackOps().pack_int4(rows.data(), groups, panel);
+    return;
+  }
   for (std::size_t lane = 0; lane < lanes; ++lane) {
-    const std::size_t row = row0 + lane;
-    const std::byte* nibbles = source.weight.data() + row * source.cols / 2;
+    const std::byte* nibbles = source.weight.data() + (row0 + lane) * source.cols / 2;
     for (std::size_t group = 0; group < groups; ++group) {
       // 16 source bytes: byte b holds columns 2b (low nibble) and 2b + 1 (high nibble).
       const std::byte* from = nibbles + group * kInt4Group / 2;
@@ -135,6 +171,18 @@ absl::Status PackInt4Panel(const LinearWeight& source, std::size_t row0, std::si
         const std::byte high = (from[8 + i / 2] >> shift) & std::byte{0xf};
         to[(i / 4) * 64 + i % 4] = low | (high << 4);
       }
+    }
+  }
+}
+
+absl::Status PackInt4Panel(const LinearWeight& source, std::size_t row0, std::size_t lanes,
+                           std::byte* panel) {
+  PackInt4Nibbles(source, row0, lanes, panel);
+  const std::size_t groups = source.cols / kInt4Group;
+  std::byte* scales = panel + groups * kInt4GroupBytes;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    const std::size_t row = row0 + lane;
+    for (std::size_t group = 0; group < groups; ++group) {
       const auto scale = Load<Bf16>(source.scale.data(), row * groups + group);
       if (!std::isfinite(ToFloat(scale))) return BadScale(row, group * kInt4Group);
       Store<Bf16>(scales, group * kPanelRows + lane, scale);
@@ -183,7 +231,9 @@ absl::Status PackPanels(const LinearWeight& source, const PackedMatrix& target,
     const std::size_t row0 = panel * kPanelRows;
     const std::size_t lanes = std::min(kPanelRows, source.rows - row0);
     std::byte* to = target.data + panel * panel_bytes;
-    std::memset(to, 0, panel_bytes);
+    // A whole panel's padding is less than a line at its end.
+    const std::size_t zeroed = lanes == kPanelRows ? kAlign : panel_bytes;
+    std::memset(to + panel_bytes - zeroed, 0, zeroed);
     STOKER_RETURN_IF_ERROR(PackPanel(source, row0, lanes, to));
   }
   return absl::OkStatus();

@@ -1,9 +1,13 @@
+#pragma once
+
 // Latent attention over one segment of positions, once for every instruction set: two products
 // whose "weights" are cache entries, expanded to float32 a block at a time.
 namespace stoker::kernels {
 namespace {
 
 inline constexpr std::size_t kKvPanels = PanelTile(kMaxTokenTile);
+/// Elements of keys expanded at a time: two panels of them take 32 KiB.
+inline constexpr std::size_t kKeyElements = 256;
 
 /// The entries of a segment, expanded piecewise. Positions beyond the segment's count read as
 /// zeros: what lies there was never written.
@@ -78,7 +82,7 @@ struct RowPointers {
 void Scores(const MlaSegmentArgs& args, const SegmentEntries& segment) {
   const std::size_t latent = args.kv->latent;
   const std::size_t elements = latent + args.kv->rope;
-  alignas(64) float expanded[kKvPanels][kExpandCols * kPanelRows];
+  alignas(64) float expanded[kKvPanels][kKeyElements * kPanelRows];
   const std::byte* panels[kKvPanels];
   for (std::size_t p = 0; p < kKvPanels; ++p) {
     panels[p] = reinterpret_cast<const std::byte*>(expanded[p]);
@@ -89,7 +93,7 @@ void Scores(const MlaSegmentArgs& args, const SegmentEntries& segment) {
     for (std::size_t begin = 0; begin < elements;) {
       // Queries keep latent and rope apart: no block spans both.
       const bool in_latent = begin < latent;
-      const std::size_t end = Smaller(in_latent ? latent : elements, begin + kExpandCols);
+      const std::size_t end = Smaller(in_latent ? latent : elements, begin + kKeyElements);
       for (std::size_t p = 0; p < width; ++p) {
         ExpandKeys(segment, (first + p) * 16, begin, end, expanded[p]);
       }
@@ -98,7 +102,7 @@ void Scores(const MlaSegmentArgs& args, const SegmentEntries& segment) {
         rows[query] =
             in_latent ? args.q_latent[query] + begin : args.q_rope[query] + (begin - latent);
       }
-      RunTokenTiles<F32Weights, kKvPanels>(
+      RunTokenTiles<ExpandedWeights, kKvPanels>(
           {.panels = panels, .panel_count = width, .first_col = begin, .cols = end - begin},
           args.queries, RowPointers{rows},
           RowSet<float>{args.scores + first * 16, kSegmentPositions});
@@ -158,14 +162,14 @@ void Values(const MlaSegmentArgs& args, const SegmentEntries& segment) {
         Store(expanded[p] + 16 * t, segment.Read(t, begin, lanes));
       }
     }
-    RunTokenTiles<F32Weights, kKvPanels>({.panels = panels,
-                                          .panel_count = width,
-                                          .last_lanes = end - element - 16 * (width - 1),
-                                          .first_col = 0,
-                                          .cols = args.count},
-                                         args.queries,
-                                         RowSet<const float>{args.scores, kSegmentPositions},
-                                         RowSet<float>{args.out + element, latent});
+    RunTokenTiles<ExpandedWeights, kKvPanels>({.panels = panels,
+                                               .panel_count = width,
+                                               .last_lanes = end - element - 16 * (width - 1),
+                                               .first_col = 0,
+                                               .cols = args.count},
+                                              args.queries,
+                                              RowSet<const float>{args.scores, kSegmentPositions},
+                                              RowSet<float>{args.out + element, latent});
   }
 }
 

@@ -1,3 +1,5 @@
+#pragma once
+
 // Ops that work on one row at a time, once for every instruction set.
 namespace stoker::kernels {
 namespace {

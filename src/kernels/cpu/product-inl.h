@@ -1,67 +1,82 @@
+#pragma once
+
 // Products of a few tokens with panels of weights, once for every instruction set and format.
 //
 // Every output element is summed over columns in ascending order by fused multiply-adds into one
 // lane (FP8: per block of 128 columns, which is then scaled and added; INT4: per group of 32 in
 // integers). Tiling by panels, tokens and columns never changes that order: a sum that is put
 // aside as float32 and taken up again is the same sum.
+//
+// Weights are expanded in registers once per tile of up to 12 tokens. Expanding a block of them
+// into the first-level cache once for all tokens was slower, for 32 tokens as for 512.
 namespace stoker::kernels {
 namespace {
 
 using tensor::WeightFormat;
 
 constexpr std::size_t kMaxPanelTile = 4;
-/// Beyond this many tokens a block of weights is expanded to float32 once, into the first-level
-/// cache, instead of once per tile of tokens.
-constexpr std::size_t kExpandTokens = 24;
-/// Columns of such a block: two panels of it take 32 KiB. A multiple of an FP8 block.
-constexpr std::size_t kExpandCols = 256;
-
 STOKER_INLINE std::size_t Smaller(std::size_t a, std::size_t b) {
   return a < b ? a : b;
 }
 
+/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
+/// at every page and sees only what has been touched; several panels at once outrun it.
+constexpr std::size_t kPrefetchBytes = 2048;
+
+/// Asks for the kBytes that lie kPrefetchBytes after `from`. Beyond the weights' end this is
+/// harmless.
+template <std::size_t kBytes>
+STOKER_INLINE void PrefetchAhead(const std::byte* from) {
+  STOKER_UNROLL
+  for (std::size_t at = 0; at < kBytes; at += 64) {
+    __builtin_prefetch(from + kPrefetchBytes + at, 0, 3);
+  }
+}
+
 // How a format is read: Columns<...> columns of one panel at `from`, as float32.
 struct F32Weights {
-  static constexpr WeightFormat kFormat = WeightFormat::kF32;
   static constexpr std::size_t kStep = 1;
   static constexpr std::size_t kColBytes = 64;
+  static constexpr bool kStreamed = true;
   static constexpr bool kScaled = false;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     columns[0] = Load(reinterpret_cast<const float*>(from));
   }
 };
 struct F16Weights {
-  static constexpr WeightFormat kFormat = WeightFormat::kF16;
   static constexpr std::size_t kStep = 1;
   static constexpr std::size_t kColBytes = 32;
+  static constexpr bool kStreamed = true;
   static constexpr bool kScaled = false;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     columns[0] = LoadF16(from);
   }
 };
 struct Bf16Weights {
-  static constexpr WeightFormat kFormat = WeightFormat::kBf16;
   static constexpr std::size_t kStep = 2;
   static constexpr std::size_t kColBytes = 32;
+  static constexpr bool kStreamed = true;
   static constexpr bool kScaled = false;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     SplitBf16Pairs(Load(reinterpret_cast<const float*>(from)), columns[0], columns[1]);
   }
 };
+/// Read as 2^-8 of their value; see kFp8Unit.
 struct Fp8Weights {
-  static constexpr WeightFormat kFormat = WeightFormat::kFp8Block128;
-  static constexpr std::size_t kStep = 1;
+  static constexpr std::size_t kStep = 2;
   static constexpr std::size_t kColBytes = 16;
+  static constexpr bool kStreamed = true;
   static constexpr bool kScaled = true;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
-    columns[0] = LoadE4m3(from);
+    LoadE4m3(from, columns[0], columns[1]);
   }
 };
-/// FP8 weights expanded to float32, their scales not yet applied.
-struct Fp8Expanded : F32Weights {
-  static constexpr bool kScaled = true;
+/// What LoadE4m3 leaves out. A power of two: the block's scale takes it in without rounding.
+inline constexpr float kFp8Unit = 0x1p8F;
+/// Float32 values that lie in the first-level cache already.
+struct ExpandedWeights : F32Weights {
+  static constexpr bool kStreamed = false;
 };
-
 /// Some panels, some tokens, some columns. Panel pointers are to the first column's weights.
 /// Sums start from zero when first_col is 0, else from what y holds.
 struct Tile {
@@ -76,43 +91,65 @@ struct Tile {
   std::size_t last_lanes = kPanelRows;
 };
 
+/// sums += the products of the kStep columns at `col`.
+template <typename Weights, int kPanels, int kTokens>
+STOKER_INLINE void AccumulateStep(const std::byte* const (&from)[kPanels],
+                                  const float* const (&in)[kTokens], std::size_t col,
+                                  F (&sums)[kPanels][kTokens]) {
+  F weights[kPanels][Weights::kStep];
+  STOKER_UNROLL
+  for (int p = 0; p < kPanels; ++p) Weights::Read(from[p] + col * Weights::kColBytes, weights[p]);
+  STOKER_UNROLL
+  for (std::size_t s = 0; s < Weights::kStep; ++s) {
+    STOKER_UNROLL
+    for (int t = 0; t < kTokens; ++t) {
+      const F activation = Set1(in[t][col + s]);
+      STOKER_UNROLL
+      for (int p = 0; p < kPanels; ++p) {
+        sums[p][t] = MulAdd(weights[p][s], activation, sums[p][t]);
+      }
+    }
+  }
+}
+
 /// sums += the products of columns [0, cols).
 template <typename Weights, int kPanels, int kTokens>
 STOKER_INLINE void Accumulate(const std::byte* const* panels, const float* const* x,
                               std::size_t cols, F (&sums)[kPanels][kTokens]) {
   constexpr std::size_t kStep = Weights::kStep;
+  // Several columns a turn: there are more row pointers than registers to hold them.
+  constexpr std::size_t kTurn = 4;
   const std::byte* from[kPanels];
   STOKER_UNROLL
   for (int p = 0; p < kPanels; ++p) from[p] = panels[p];
   const float* in[kTokens];
   STOKER_UNROLL
   for (int t = 0; t < kTokens; ++t) in[t] = x[t];
-  const std::size_t whole = cols / kStep * kStep;
-  for (std::size_t col = 0; col < whole; col += kStep) {
-    F weights[kPanels][kStep];
-    STOKER_UNROLL
-    for (int p = 0; p < kPanels; ++p) Weights::Read(from[p] + col * Weights::kColBytes, weights[p]);
-    STOKER_UNROLL
-    for (std::size_t s = 0; s < kStep; ++s) {
+  std::size_t col = 0;
+  for (; col + kTurn <= cols; col += kTurn) {
+    if constexpr (Weights::kStreamed) {
       STOKER_UNROLL
-      for (int t = 0; t < kTokens; ++t) {
-        const F activation = Set1(in[t][col + s]);
-        STOKER_UNROLL
-        for (int p = 0; p < kPanels; ++p) {
-          sums[p][t] = MulAdd(weights[p][s], activation, sums[p][t]);
-        }
+      for (int p = 0; p < kPanels; ++p) {
+        PrefetchAhead<kTurn * Weights::kColBytes>(from[p] + col * Weights::kColBytes);
       }
     }
+    STOKER_UNROLL
+    for (std::size_t step = 0; step < kTurn; step += kStep) {
+      AccumulateStep<Weights, kPanels, kTokens>(from, in, col + step, sums);
+    }
+  }
+  for (; col + kStep <= cols; col += kStep) {
+    AccumulateStep<Weights, kPanels, kTokens>(from, in, col, sums);
   }
   if constexpr (kStep > 1) {
-    if (whole == cols) return;
+    if (col == cols) return;
     STOKER_UNROLL
     for (int p = 0; p < kPanels; ++p) {
       F weights[kStep];
-      Weights::Read(from[p] + whole * Weights::kColBytes, weights);
+      Weights::Read(from[p] + col * Weights::kColBytes, weights);
       STOKER_UNROLL
       for (int t = 0; t < kTokens; ++t) {
-        sums[p][t] = MulAdd(weights[0], Set1(in[t][whole]), sums[p][t]);
+        sums[p][t] = MulAdd(weights[0], Set1(in[t][col]), sums[p][t]);
       }
     }
   }
@@ -174,7 +211,7 @@ void RunScaledTile(const Tile& tile) {
     const bool first = tile.first_col + col == 0;
     STOKER_UNROLL
     for (int p = 0; p < kPanels; ++p) {
-      const F scale = Set1(tile.scales[p][col / tensor::kFp8Block]);
+      const F scale = Set1(tile.scales[p][col / tensor::kFp8Block] * kFp8Unit);
       STOKER_UNROLL
       for (int t = 0; t < kTokens; ++t) {
         const F before = first ? Zero() : LoadSum(tile, p, t);
@@ -320,55 +357,7 @@ void DirectProduct(const ProductArgs& args) {
 }
 
 template <typename Weights>
-STOKER_INLINE void Expand(const std::byte* panel, std::size_t cols, float* out) {
-  for (std::size_t col = 0; col < cols; col += Weights::kStep) {
-    F columns[Weights::kStep];
-    Weights::Read(panel + col * Weights::kColBytes, columns);
-    for (std::size_t s = 0; s < Weights::kStep; ++s) {
-      Store(out + (col + s) * kPanelRows, columns[s]);
-    }
-  }
-}
-
-/// For many tokens: a block of columns at a time, so that its activations stay in the second-level
-/// cache while every panel meets them; sums wait in y between blocks.
-template <typename Weights, typename Expanded>
-void ExpandedProduct(const ProductArgs& args) {
-  constexpr std::size_t kWidth = PanelTile(kMaxTokenTile);
-  alignas(64) float expanded[kWidth][kExpandCols * kPanelRows];
-  const std::byte* panels[kWidth];
-  for (std::size_t p = 0; p < kWidth; ++p) {
-    panels[p] = reinterpret_cast<const std::byte*>(expanded[p]);
-  }
-  for (std::size_t col = 0; col < args.cols; col += kExpandCols) {
-    const std::size_t cols = Smaller(kExpandCols, args.cols - col);
-    for (std::size_t first = 0; first < args.panels.size(); first += kWidth) {
-      const PanelGroup group(args, first, kWidth);
-      const float* scales[kWidth];
-      for (std::size_t p = 0; p < kWidth; ++p) {
-        scales[p] = group.scales[p] + col / tensor::kFp8Block;
-        if (p < group.count) {
-          Expand<Weights>(group.panels[p] + col * Weights::kColBytes, cols, expanded[p]);
-        }
-      }
-      RunTokenTiles<Expanded, kWidth>({.panels = panels,
-                                       .scales = scales,
-                                       .panel_count = group.count,
-                                       .last_lanes = group.last_lanes,
-                                       .first_col = col,
-                                       .cols = cols},
-                                      args.tokens, Shifted(args.x, col),
-                                      Shifted(args.y, first * kPanelRows));
-    }
-  }
-}
-
-template <typename Weights, typename Expanded>
 void FloatProduct(const ProductArgs& args) {
-  if (args.tokens > kExpandTokens) {
-    ExpandedProduct<Weights, Expanded>(args);
-    return;
-  }
   // As wide as the smallest tile of any width that holds the tokens.
   const std::size_t tokens = TokensPerTile(args.tokens);
   for (const std::size_t size : kTileSizes) {
@@ -405,6 +394,7 @@ void RunInt4Tile(const Tile& tile, const QuantizedGroup* const* x) {
   for (std::size_t group = 0; group < groups; ++group) {
     STOKER_UNROLL
     for (int p = 0; p < kPanels; ++p) {
+      PrefetchAhead<kGroupBytes>(nibbles[p] + group * kGroupBytes);
       Nibbles low[4];
       Nibbles high[4];
       STOKER_UNROLL
@@ -413,16 +403,30 @@ void RunInt4Tile(const Tile& tile, const QuantizedGroup* const* x) {
                       high[i]);
       }
       const F scale = LoadBf16(scales[p] + group * 2 * kPanelRows);
+      // Several tokens in step, so that their sums do not wait for one another.
+      constexpr int kInStep =
+          kTokens <= kInt4InStep ? kTokens : (kTokens <= 2 * kInt4InStep ? kTokens / 2 : 1);
       STOKER_UNROLL
-      for (int t = 0; t < kTokens; ++t) {
-        const QuantizedGroup& four = in[t][group];
-        GroupSum sum = StartGroup(four.offset);
+      for (int first = 0; first < kTokens; first += kInStep) {
+        GroupSum dots[kInStep];
+        STOKER_UNROLL
+        for (int t = 0; t < kInStep; ++t) dots[t] = StartGroup(in[first + t][group].offset);
         STOKER_UNROLL
         for (int i = 0; i < 4; ++i) {
-          AddDot4(sum, low[i], four.values + 4 * i);
-          AddDot4(sum, high[i], four.values + 16 + 4 * i);
+          STOKER_UNROLL
+          for (int t = 0; t < kInStep; ++t) {
+            AddDot4(dots[t], low[i], in[first + t][group].values + 4 * i);
+          }
+          STOKER_UNROLL
+          for (int t = 0; t < kInStep; ++t) {
+            AddDot4(dots[t], high[i], in[first + t][group].values + 16 + 4 * i);
+          }
         }
-        sums[p][t] = ExactMulAdd(EndGroup(sum), Mul(scale, Set1(four.scale)), sums[p][t]);
+        STOKER_UNROLL
+        for (int t = 0; t < kInStep; ++t) {
+          sums[p][first + t] = ExactMulAdd(
+              EndGroup(dots[t]), Mul(scale, Set1(in[first + t][group].scale)), sums[p][first + t]);
+        }
       }
     }
   }
@@ -506,13 +510,13 @@ void Product(const ProductArgs& args) {
   if (args.tokens == 0 || args.panels.empty()) return;
   switch (args.format) {
     case WeightFormat::kF32:
-      return FloatProduct<F32Weights, F32Weights>(args);
+      return FloatProduct<F32Weights>(args);
     case WeightFormat::kF16:
-      return FloatProduct<F16Weights, F32Weights>(args);
+      return FloatProduct<F16Weights>(args);
     case WeightFormat::kBf16:
-      return FloatProduct<Bf16Weights, F32Weights>(args);
+      return FloatProduct<Bf16Weights>(args);
     case WeightFormat::kFp8Block128:
-      return FloatProduct<Fp8Weights, Fp8Expanded>(args);
+      return FloatProduct<Fp8Weights>(args);
     case WeightFormat::kInt4Group32:
       return Int4Product(args);
   }

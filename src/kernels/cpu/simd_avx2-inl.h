@@ -1,3 +1,5 @@
+#pragma once
+
 // The primitives of AVX2 + FMA + F16C; see simd_portable-inl.h for what each means. 16 lanes are
 // two registers.
 namespace stoker::kernels {
@@ -11,6 +13,8 @@ constexpr std::size_t PanelTile(std::size_t tokens) {
 constexpr std::size_t Int4PanelTile(std::size_t tokens) {
   return tokens <= 1 ? 2 : 1;
 }
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 1;
 inline constexpr std::size_t kMaxTokenTile = 6;
 
 struct F {
@@ -110,15 +114,16 @@ STOKER_INLINE void SplitBf16Pairs(F pairs, F& even, F& odd) {
 STOKER_INLINE F LoadF16(const std::byte* from) {
   return {_mm256_cvtph_ps(LoadHalf(from)), _mm256_cvtph_ps(LoadHalf(from + 16))};
 }
-STOKER_INLINE __m256 ExpandE4m3(__m256i codes) {
-  const __m256i bits = _mm256_and_si256(_mm256_slli_epi32(codes, 20),
-                                        _mm256_set1_epi32(static_cast<int>(0x87f00000U)));
-  return _mm256_mul_ps(_mm256_castsi256_ps(bits), _mm256_set1_ps(0x1p120F));
+STOKER_INLINE F ExpandE4m3(__m128i codes) {
+  // As binary16, whose conversion takes subnormal codes in its stride; a multiplication does not.
+  const __m256i halves = _mm256_and_si256(_mm256_slli_epi16(_mm256_cvtepi8_epi16(codes), 7),
+                                          _mm256_set1_epi16(static_cast<short>(0xbf80)));
+  return {_mm256_cvtph_ps(_mm256_castsi256_si128(halves)),
+          _mm256_cvtph_ps(_mm256_extracti128_si256(halves, 1))};
 }
-STOKER_INLINE F LoadE4m3(const std::byte* from) {
-  const __m128i codes = LoadHalf(from);
-  return {ExpandE4m3(_mm256_cvtepi8_epi32(codes)),
-          ExpandE4m3(_mm256_cvtepi8_epi32(_mm_unpackhi_epi64(codes, codes)))};
+STOKER_INLINE void LoadE4m3(const std::byte* from, F& first, F& second) {
+  first = ExpandE4m3(LoadHalf(from));
+  second = ExpandE4m3(LoadHalf(from + 16));
 }
 
 /// 64 weights as bytes 0 … 15: four columns of 16 rows.
@@ -173,6 +178,27 @@ STOKER_INLINE std::int32_t LargestLane(I x) {
 }
 STOKER_INLINE I RoundToInt(F x) {
   return {_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)};
+}
+STOKER_INLINE I BitsOf(F x) {
+  return {_mm256_castps_si256(x.a), _mm256_castps_si256(x.b)};
+}
+STOKER_INLINE F FromBits(I x) {
+  return {_mm256_castsi256_ps(x.a), _mm256_castsi256_ps(x.b)};
+}
+STOKER_INLINE I AndInt(I x, int mask) {
+  const __m256i all = _mm256_set1_epi32(mask);
+  return {_mm256_and_si256(x.a, all), _mm256_and_si256(x.b, all)};
+}
+STOKER_INLINE I OrInt(I x, I y) {
+  return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)};
+}
+template <int kBits>
+STOKER_INLINE I ShiftLeft(I x) {
+  return {_mm256_slli_epi32(x.a, kBits), _mm256_slli_epi32(x.b, kBits)};
+}
+template <int kBits>
+STOKER_INLINE I ShiftRight(I x) {
+  return {_mm256_srli_epi32(x.a, kBits), _mm256_srli_epi32(x.b, kBits)};
 }
 STOKER_INLINE I AddInt(I x, I y) {
   return {_mm256_add_epi32(x.a, y.a), _mm256_add_epi32(x.b, y.b)};

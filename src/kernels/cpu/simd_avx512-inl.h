@@ -1,3 +1,5 @@
+#pragma once
+
 // The primitives of AVX-512 F/BW/DQ/VL + VNNI; see simd_portable-inl.h for what each means.
 namespace stoker::kernels {
 namespace {
@@ -11,6 +13,8 @@ constexpr std::size_t PanelTile(std::size_t tokens) {
 constexpr std::size_t Int4PanelTile(std::size_t tokens) {
   return tokens <= 3 ? 4 : (tokens <= 6 ? 2 : 1);
 }
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 6;
 inline constexpr std::size_t kMaxTokenTile = 12;
 
 struct F {
@@ -90,12 +94,14 @@ STOKER_INLINE void SplitBf16Pairs(F pairs, F& even, F& odd) {
 STOKER_INLINE F LoadF16(const std::byte* from) {
   return {_mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)))};
 }
-STOKER_INLINE F LoadE4m3(const std::byte* from) {
-  const __m512i code =
-      _mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-  const __m512i bits = _mm512_and_si512(_mm512_slli_epi32(code, 20),
-                                        _mm512_set1_epi32(static_cast<int>(0x87f00000U)));
-  return {_mm512_mul_ps(_mm512_castsi512_ps(bits), _mm512_set1_ps(0x1p120F))};
+STOKER_INLINE void LoadE4m3(const std::byte* from, F& first, F& second) {
+  // As binary16, whose conversion takes subnormal codes in its stride; a multiplication does not.
+  const __m512i codes =
+      _mm512_cvtepi8_epi16(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  const __m512i halves =
+      _mm512_and_si512(_mm512_slli_epi16(codes, 7), _mm512_set1_epi16(static_cast<short>(0xbf80)));
+  first.v = _mm512_cvtph_ps(_mm512_castsi512_si256(halves));
+  second.v = _mm512_cvtph_ps(_mm512_extracti64x4_epi64(halves, 1));
 }
 
 /// 64 weights as bytes 0 … 15: four columns of 16 rows.
@@ -135,6 +141,26 @@ STOKER_INLINE std::int32_t LargestLane(I a) {
 }
 STOKER_INLINE I RoundToInt(F a) {
   return {_mm512_cvtps_epi32(a.v)};
+}
+STOKER_INLINE I BitsOf(F a) {
+  return {_mm512_castps_si512(a.v)};
+}
+STOKER_INLINE F FromBits(I a) {
+  return {_mm512_castsi512_ps(a.v)};
+}
+STOKER_INLINE I AndInt(I a, int mask) {
+  return {_mm512_and_si512(a.v, _mm512_set1_epi32(mask))};
+}
+STOKER_INLINE I OrInt(I a, I b) {
+  return {_mm512_or_si512(a.v, b.v)};
+}
+template <int kBits>
+STOKER_INLINE I ShiftLeft(I a) {
+  return {_mm512_slli_epi32(a.v, kBits)};
+}
+template <int kBits>
+STOKER_INLINE I ShiftRight(I a) {
+  return {_mm512_srli_epi32(a.v, kBits)};
 }
 STOKER_INLINE I AddInt(I a, I b) {
   return {_mm512_add_epi32(a.v, b.v)};

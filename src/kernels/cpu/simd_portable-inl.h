@@ -1,3 +1,5 @@
+#pragma once
+
 // The primitives that kernels are written in, here for any processor: plain loops over 16 lanes.
 // This is also where each one's meaning is written down.
 namespace stoker::kernels {
@@ -11,6 +13,8 @@ constexpr std::size_t PanelTile(std::size_t /*tokens*/) {
 constexpr std::size_t Int4PanelTile(std::size_t /*tokens*/) {
   return 1;
 }
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 1;
 inline constexpr std::size_t kMaxTokenTile = 2;
 
 /// 16 floats, 16 integers.
@@ -122,9 +126,12 @@ STOKER_INLINE F LoadF16(const std::byte* from) {
     return tensor::ToFloat(value);
   });
 }
-/// Not for NaN codes, which packing refuses.
-STOKER_INLINE F LoadE4m3(const std::byte* from) {
-  return EachLane([=](int i) { return tensor::ToFloat(static_cast<tensor::F8E4M3>(from[i])); });
+/// Two columns of FP8, times 2^-8. Not for NaN codes, which packing refuses.
+STOKER_INLINE void LoadE4m3(const std::byte* from, F& first, F& second) {
+  for (int i = 0; i < 16; ++i) {
+    first.v[i] = tensor::ToFloat(static_cast<tensor::F8E4M3>(from[i])) * 0x1p-8F;
+    second.v[i] = tensor::ToFloat(static_cast<tensor::F8E4M3>(from[16 + i])) * 0x1p-8F;
+  }
 }
 
 /// 64 weights as bytes 0 … 15: byte 4 r + i is column i of row r.
@@ -184,6 +191,37 @@ STOKER_INLINE I RoundToInt(F a) {
                                             __builtin_bit_cast(std::uint32_t, kMagic));
   }
   return result;
+}
+STOKER_INLINE I BitsOf(F a) {
+  return __builtin_bit_cast(I, a);
+}
+STOKER_INLINE F FromBits(I a) {
+  return __builtin_bit_cast(F, a);
+}
+/// The bits of each lane as unsigned numbers.
+template <typename Fn>
+STOKER_INLINE I EachWord(Fn fn) {
+  I result;
+  for (int i = 0; i < 16; ++i) result.v[i] = static_cast<std::int32_t>(fn(i));
+  return result;
+}
+STOKER_INLINE std::uint32_t Word(const I& a, int i) {
+  return static_cast<std::uint32_t>(a.v[i]);
+}
+STOKER_INLINE I AndInt(I a, int mask) {
+  return EachWord([&](int i) { return Word(a, i) & static_cast<std::uint32_t>(mask); });
+}
+STOKER_INLINE I OrInt(I a, I b) {
+  return EachWord([&](int i) { return Word(a, i) | Word(b, i); });
+}
+template <int kBits>
+STOKER_INLINE I ShiftLeft(I a) {
+  return EachWord([&](int i) { return Word(a, i) << kBits; });
+}
+/// Zeros come in from the left.
+template <int kBits>
+STOKER_INLINE I ShiftRight(I a) {
+  return EachWord([&](int i) { return Word(a, i) >> kBits; });
 }
 STOKER_INLINE I AddInt(I a, I b) {
   I result;

@@ -1,3 +1,5 @@
+#pragma once
+
 // The table of the kernels included before.
 namespace stoker::kernels {
 namespace {
@@ -16,6 +18,8 @@ constexpr OpTable kOps = {
     .mla_segment = MlaSegment,
     .mla_merge = MlaMerge,
     .mla_finish = MlaFinish,
+    .pack_words = PackWords,
+    .pack_int4 = PackInt4,
 };
 
 }  // namespace

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "sys/memory.h"
+#include "sys/thread_pool.h"
+
+namespace stoker::bench {
+
+/// Workers on all physical cores of this machine.
+sys::ThreadPool& Pool();
+
+/// Read bandwidth of all cores together: the best of several passes over a buffer that no cache
+/// holds, measured anew at each call. Bytes a second.
+double ReadBandwidth();
+
+/// What one core's vector unit multiplies and adds in registers alone.
+enum class Instruction : std::uint8_t {
+  kFmaF32,   ///< vfmadd231ps zmm
+  kDotInt8,  ///< vpdpbusd zmm
+  kDotBf16,  ///< vdpbf16ps zmm
+};
+bool Supported(Instruction instruction);
+/// Multiply-adds done by `rounds` rounds, which is also the work that this runs.
+std::size_t RunInstruction(Instruction instruction, std::size_t rounds);
+/// Multiply-adds a second of one core.
+double Rate(Instruction instruction);
+
+/// Memory for weights, on huge pages.
+sys::HugeBuffer Allocate(std::size_t bytes);
+
+}  // namespace stoker::bench
