@@ -66,7 +66,7 @@ SHAPES: dict[str, dict[str, Any]] = {
 _Q4_0_BLOCK = 32
 _Q4_0_BLOCK_BYTES = 18
 _POOL_BYTES = 64 << 20
-_NIBBLE_STDDEV = 4.61  # of a uniform integer in -8..7
+_NIBBLE_STDDEV = 4.18  # of a uniform integer in -7..7, 0 twice
 _BF16_EXPONENT_ONE = 127
 
 
@@ -176,6 +176,8 @@ class RandomWeights:
                 return np.full(tensor.shape, tensor.fill, np.float32)
             return np.resize(self._normal, tensor.shape) * np.float32(fan_in**-0.5)
         if tensor.type == GGMLType.BF16:
+            # The embedding starts the residual stream at size one, so that tokens stay apart.
+            fan_in = 1 if tensor.name == "token_embd.weight" else fan_in
             return self._make_bf16(tensor.elements, fan_in)
         return self._make_q4_0(tensor.elements, fan_in)
 
@@ -193,6 +195,10 @@ class RandomWeights:
 
     def _make_q4_0(self, elements: int, fan_in: int) -> np.ndarray[Any, Any]:
         blocks = self._take(elements // _Q4_0_BLOCK * _Q4_0_BLOCK_BYTES)
+        # Code 0 is -8: as code 8, the value 0, the weights have mean zero. Otherwise their common
+        # part grows from layer to layer until all tokens route alike.
+        for shift, mask in ((0, 0x0F), (4, 0xF0)):
+            blocks[(blocks & mask) == 0] |= np.uint8(8 << shift)
         blocks = blocks.reshape(-1, _Q4_0_BLOCK_BYTES)
         scale = np.float16(fan_in**-0.5 / _NIBBLE_STDDEV)
         blocks[:, :2] = np.frombuffer(scale.tobytes(), np.uint8)

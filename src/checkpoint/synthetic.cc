@@ -45,7 +45,7 @@ double Deviation(const ModelTensor& weight) {
 std::vector<Fill> Fills(const ModelTensor& weight) {
   switch (weight.format) {
     case tensor::WeightFormat::kInt4Group32:
-      return {Fill::kRandomBytes, Fill::kInt4Scale, Fill::kMatrixShape};
+      return {Fill::kInt4Codes, Fill::kInt4Scale, Fill::kMatrixShape};
     case tensor::WeightFormat::kFp8Block128:
       return {Fill::kFp8Codes, Fill::kFp8Scale};
     case tensor::WeightFormat::kF32:

@@ -24,8 +24,8 @@ constexpr std::uint64_t RandomAt(std::uint64_t key, std::uint64_t index) {
   return z ^ (z >> 31);
 }
 
-// Standard deviation about zero of a stored INT4 code: uniform on -8…7.
-const float kInt4Rms = std::sqrt(21.5F);
+// Standard deviation of an INT4 value: uniform on -7…7, 0 twice.
+const float kInt4Rms = std::sqrt(17.5F);
 
 // The same for a stored E4M3 code, uniform on all but NaN (0x7f becomes 0x7e).
 float Fp8Rms() {
@@ -86,6 +86,14 @@ std::uint64_t WithoutNan(std::uint64_t codes) {
   return codes & ~is_nan;
 }
 
+// Turns code 0, the value -8, into code 8, the value 0. Uniform codes have mean -0.5, and that
+// common part of every weight grows from layer to layer until all tokens route alike.
+std::uint64_t MeanZero(std::uint64_t codes) {
+  constexpr std::uint64_t kOnes = 0x1111111111111111U;
+  const std::uint64_t is_zero = ~(codes | codes >> 1 | codes >> 2 | codes >> 3) & kOnes;
+  return codes | is_zero << 3;
+}
+
 }  // namespace
 
 std::uint64_t FillKey(std::uint64_t seed, std::string_view name) {
@@ -113,9 +121,9 @@ void FillBytes(const FillSpec& spec, std::uint64_t offset, std::span<std::byte> 
       const auto ones = std::bit_cast<Block>(std::array<tensor::Bf16, 4>{one, one, one, one});
       return FillBlocks(offset, out, [ones](std::uint64_t) { return ones; });
     }
-    case Fill::kRandomBytes:
+    case Fill::kInt4Codes:
       return FillBlocks(offset, out, [key](std::uint64_t index) {
-        return std::bit_cast<Block>(RandomAt(key, index));
+        return std::bit_cast<Block>(MeanZero(RandomAt(key, index)));
       });
     case Fill::kInt4Scale:
       return FillBlocks(offset, out, Bf16Blocks(key, near(deviation / kInt4Rms)));

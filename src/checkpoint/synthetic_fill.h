@@ -12,7 +12,7 @@ enum class Fill : std::uint8_t {
   kUniformBf16,  ///< symmetric about 0, of the given standard deviation
   kUniformF32,   ///< the same in float32
   kOneBf16,      ///< all 1
-  kRandomBytes,  ///< INT4 words
+  kInt4Codes,    ///< INT4 words, mean zero
   kInt4Scale,    ///< BF16, such that INT4 weights have the given standard deviation
   kFp8Codes,     ///< every E4M3 code but NaN
   kFp8Scale,     ///< F32, such that FP8 weights have the given standard deviation

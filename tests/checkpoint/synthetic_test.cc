@@ -235,7 +235,7 @@ TEST(SyntheticFill, WeightsHaveTheDeviationAskedFor) {
 
   spec.fill = Fill::kInt4Scale;
   const double scale = RootMeanSquare(FilledWith<tensor::Bf16>(spec, kCount));
-  EXPECT_NEAR(scale * std::sqrt(21.5), 0.125, 0.005);
+  EXPECT_NEAR(scale * std::sqrt(17.5), 0.125, 0.005);
 
   spec.fill = Fill::kFp8Codes;
   const std::vector<float> codes = FilledWith<tensor::F8E4M3>(spec, kCount);
@@ -244,6 +244,22 @@ TEST(SyntheticFill, WeightsHaveTheDeviationAskedFor) {
   float fp8_scale = 0;
   FillBytes(spec, 0, std::as_writable_bytes(std::span(&fp8_scale, 1)));
   EXPECT_NEAR(RootMeanSquare(codes) * fp8_scale, 0.125, 0.125 * 0.3);
+}
+
+TEST(SyntheticFill, Int4WeightsHaveMeanZero) {
+  std::vector<std::uint8_t> bytes(65536);
+  FillBytes({Fill::kInt4Codes, FillKey(1, "x")}, 0, std::as_writable_bytes(std::span(bytes)));
+  double sum = 0;
+  double squares = 0;
+  for (const std::uint8_t byte : bytes) {
+    for (const int value : {(byte & 15) - 8, (byte >> 4) - 8}) {
+      sum += value;
+      squares += value * value;
+    }
+  }
+  const auto count = static_cast<double>(2 * bytes.size());
+  EXPECT_NEAR(sum / count, 0.0, 0.05);
+  EXPECT_NEAR(squares / count, 17.5, 0.3);
 }
 
 TEST(SyntheticFill, EveryFp8CodeButNanOccurs) {
@@ -257,8 +273,8 @@ TEST(SyntheticFill, EveryFp8CodeButNanOccurs) {
 }
 
 TEST(SyntheticFill, PiecesJoinSeamlessly) {
-  for (const Fill fill : {Fill::kUniformBf16, Fill::kUniformF32, Fill::kRandomBytes,
-                          Fill::kInt4Scale, Fill::kFp8Codes, Fill::kFp8Scale}) {
+  for (const Fill fill : {Fill::kUniformBf16, Fill::kUniformF32, Fill::kInt4Codes, Fill::kInt4Scale,
+                          Fill::kFp8Codes, Fill::kFp8Scale}) {
     const FillSpec spec = {fill, FillKey(3, "y"), 0.5};
     std::vector<std::byte> whole(1003);
     FillBytes(spec, 0, whole);
