@@ -28,6 +28,7 @@ constexpr std::size_t kTaskBytes = std::size_t{1} << 20;  // packed bytes one wo
 // Loading has two passes over the same walk of the model: first every matrix gets its place in one
 // arena (offsets in PackedMatrix::data stay null until the arena exists), then all are packed.
 struct PlannedMatrix {
+  std::string name;  // for errors
   LinearWeight source;
   PackedMatrix* target;
   std::size_t offset;
@@ -63,16 +64,16 @@ class Loader {
     return std::exchange(total_bytes_, total_bytes_ + bytes);
   }
 
-  void PlanMatrix(const LinearWeight& source, PackedMatrix& target,
+  void PlanMatrix(const std::string& name, const LinearWeight& source, PackedMatrix& target,
                   std::size_t alignment = kMatrixAlignment) {
     target = {.format = source.format, .rows = source.rows, .cols = source.cols, .data = nullptr};
-    planned_.push_back({source, &target, TakeSpace(target.bytes(), alignment)});
+    planned_.push_back({name, source, &target, TakeSpace(target.bytes(), alignment)});
   }
 
   absl::Status PlanLinear(const std::string& name, std::size_t rows, std::size_t cols,
                           PackedMatrix& target, std::size_t alignment = kMatrixAlignment) {
     STOKER_ASSIGN_OR_RETURN(const LinearWeight source, checkpoint_.FindLinear(name, rows, cols));
-    PlanMatrix(source, target, alignment);
+    PlanMatrix(name, source, target, alignment);
     return absl::OkStatus();
   }
 
@@ -107,7 +108,7 @@ class Loader {
   absl::Status PlanHead() {
     STOKER_RETURN_IF_ERROR(LoadFloats("model.norm.weight", config_.hidden, weights_.final_norm));
     if (config_.tied_embeddings) {
-      PlanMatrix(embedding_source_, weights_.head);
+      PlanMatrix("model.embed_tokens", embedding_source_, weights_.head);
       return absl::OkStatus();
     }
     return PlanLinear("lm_head", config_.vocab, config_.hidden, weights_.head);
@@ -159,9 +160,9 @@ class Loader {
     for (std::size_t head = 0; head < config_.heads; ++head) {
       const std::size_t first_row = head * head_rows;
       scratch_.push_back(tensor::TransposedBlock(source, format, {first_row, nope, latent}));
-      PlanMatrix(scratch_.back().view(), attention.key_up[head]);
+      PlanMatrix(name, scratch_.back().view(), attention.key_up[head]);
       scratch_.push_back(tensor::CopiedBlock(source, format, {first_row + nope, v, latent}));
-      PlanMatrix(scratch_.back().view(), attention.value_up[head]);
+      PlanMatrix(name, scratch_.back().view(), attention.value_up[head]);
     }
     return absl::OkStatus();
   }
@@ -247,7 +248,7 @@ class Loader {
                                                       task.first_panel, task.panel_count);
       if (status.ok()) return;
       const std::lock_guard lock(mutex);
-      if (first_error.ok()) first_error = status;
+      if (first_error.ok()) first_error = At(task.matrix->name, status);
     });
     return first_error;
   }
