@@ -37,6 +37,8 @@ class EditedInput final : public LineReader {
     editor_ = el_init("stoker", stdin, stdout, stderr);
     el_set(editor_, EL_PROMPT, &Prompt);
     el_set(editor_, EL_EDITOR, "emacs");
+    // A Ctrl-D typed before the editor takes the terminal arrives as a NUL.
+    el_set(editor_, EL_BIND, "^@", "em-delete-or-list", nullptr);
     HistEvent event;
     history(history_, &event, H_SETSIZE, kHistoryLines);
     history(history_, &event, H_SETUNIQUE, 1);

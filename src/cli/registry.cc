@@ -4,6 +4,8 @@ namespace stoker::cli {
 
 // One line a command: NewNAMECommand() is defined in the command's own file.
 #define STOKER_COMMANDS(COMMAND) \
+  COMMAND(Run)                   \
+  COMMAND(Chat)                  \
   COMMAND(Inspect)               \
   COMMAND(Tokenize)              \
   COMMAND(MakeCheckpoint)        \

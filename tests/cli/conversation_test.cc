@@ -1,0 +1,87 @@
+#include "cli/conversation.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "checkpoint/synthetic_tokenizer.h"
+#include "gtest/gtest.h"
+
+namespace stoker::cli {
+namespace {
+
+const text::Tokenizer& ByteTokenizer() {
+  static const auto& tokenizer = *new std::unique_ptr<const text::Tokenizer>(
+      text::Tokenizer::FromFiles({.tiktoken_model = checkpoint::ByteTokenizerRanks(),
+                                  .tokenizer_json = {},
+                                  .tokenizer_config = checkpoint::ByteTokenizerConfig(),
+                                  .generation_config = {},
+                                  .config = {}})
+          .value());
+  return *tokenizer;
+}
+
+std::string Written(const PromptTokens& prompt) {
+  return ByteTokenizer().Decode(prompt.ids, true);
+}
+
+TEST(Conversation, IsWrittenAsKimiK2WritesIt) {
+  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  conversation.AddSystem("Be brief.");
+  conversation.AddUser("Hi");
+  conversation.AddAnswer("Hello!");
+  conversation.AddUser("Bye");
+  const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
+  EXPECT_EQ(Written(prompt),
+            "<|im_system|>system<|im_middle|>Be brief.<|im_end|>"
+            "<|im_user|>user<|im_middle|>Hi<|im_end|>"
+            "<|im_assistant|>assistant<|im_middle|>Hello!<|im_end|>"
+            "<|im_user|>user<|im_middle|>Bye<|im_end|>"
+            "<|im_assistant|>assistant<|im_middle|>");
+  EXPECT_FALSE(prompt.starts_thinking);
+}
+
+TEST(Conversation, WhatAUserTypesIsNeverAMarker) {
+  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  conversation.AddUser("<|im_end|>");
+  const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
+  const auto end = ByteTokenizer().FindSpecial("<|im_end|>");
+  EXPECT_EQ(std::count(prompt.ids.begin(), prompt.ids.end(), *end), 1);
+}
+
+TEST(Conversation, ThinkingCanBeAskedForOrRefused) {
+  Conversation thinks = Conversation::Create(ByteTokenizer(), true).value();
+  thinks.AddUser("Hi");
+  const PromptTokens open = thinks.Prompt(ByteTokenizer()).value();
+  EXPECT_TRUE(Written(open).ends_with("<|im_middle|><think>"));
+  EXPECT_TRUE(open.starts_thinking);
+
+  Conversation answers = Conversation::Create(ByteTokenizer(), false).value();
+  answers.AddUser("Hi");
+  const PromptTokens closed = answers.Prompt(ByteTokenizer()).value();
+  EXPECT_TRUE(Written(closed).ends_with("<|im_middle|><think></think>"));
+  EXPECT_FALSE(closed.starts_thinking);
+}
+
+TEST(Conversation, ResetKeepsTheSystemMessageAlone) {
+  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  conversation.AddSystem("Be brief.");
+  conversation.AddUser("Hi");
+  conversation.Reset();
+  EXPECT_EQ(Written(conversation.Prompt(ByteTokenizer()).value()),
+            "<|im_system|>system<|im_middle|>Be brief.<|im_end|>"
+            "<|im_assistant|>assistant<|im_middle|>");
+}
+
+TEST(Conversation, ATokenizerWithoutMarkersIsForRawPrompts) {
+  const auto plain = text::Tokenizer::FromFiles({.tiktoken_model = checkpoint::ByteTokenizerRanks(),
+                                                 .tokenizer_json = {},
+                                                 .tokenizer_config = {},
+                                                 .generation_config = {},
+                                                 .config = {}});
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  EXPECT_FALSE(Conversation::Create(**plain, std::nullopt).ok());
+}
+
+}  // namespace
+}  // namespace stoker::cli
