@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 from typing import Callable
 
@@ -40,3 +41,19 @@ def demo_model() -> pathlib.Path:
     if not (path / "config.json").is_file():
         pytest.skip("models/demo is not in this checkout")
     return path
+
+
+@pytest.fixture(scope="session")
+def tiny_model(stoker_path: pathlib.Path,
+               tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A checkpoint of random weights that runs in no time: only to be read."""
+    path = tmp_path_factory.mktemp("models") / "tiny"
+    subprocess.run([stoker_path, "make-checkpoint", "--shape", "tiny", "--seed", "1", path],
+                   check=True, capture_output=True, timeout=120)
+    return path
+
+
+@pytest.fixture
+def broken_model(tiny_model: pathlib.Path, tmp_path: pathlib.Path) -> pathlib.Path:
+    """A copy of the tiny checkpoint, for a test to damage."""
+    return pathlib.Path(shutil.copytree(tiny_model, tmp_path / "model"))

@@ -1,0 +1,186 @@
+"""What is wrong with a model, a prompt or a command line is said in one line."""
+
+import base64
+import json
+import pathlib
+import struct
+import subprocess
+
+import pytest
+
+
+def assert_fails(result, *words: str, code: int = 1) -> None:
+    assert result.returncode == code, result.stderr
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("stoker: error: ")
+    for word in words:
+        assert word in lines[0]
+
+
+def edit_json(path: pathlib.Path, edit) -> None:
+    value = json.loads(path.read_text())
+    edit(value)
+    path.write_text(json.dumps(value))
+
+
+def shards(model: pathlib.Path) -> list[pathlib.Path]:
+    return sorted(model.glob("*.safetensors"))
+
+
+class Shard:
+    """A safetensors file: its header, and where the data begins."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        self.path = path
+        self.data = bytearray(path.read_bytes())
+        (self.header_bytes,) = struct.unpack("<Q", self.data[:8])
+        self.header = json.loads(self.data[8:8 + self.header_bytes])
+
+    def tensor(self, ending: str) -> str:
+        return next(name for name in self.header if name.endswith(ending))
+
+    def overwrite(self, name: str, value: bytes) -> None:
+        start = 8 + self.header_bytes + self.header[name]["data_offsets"][0]
+        self.data[start:start + len(value)] = value
+        self.path.write_bytes(self.data)
+
+    def save_header(self) -> None:
+        header = json.dumps(self.header).encode()
+        header += b" " * (-len(header) % 8)
+        body = self.data[8 + self.header_bytes:]
+        self.path.write_bytes(struct.pack("<Q", len(header)) + header + body)
+
+
+def test_missing_model(run_stoker):
+    assert_fails(run_stoker("run", "no/such/model", "-p", "hi"), "no/such/model")
+
+
+def test_missing_shard(run_stoker, broken_model):
+    shard = shards(broken_model)[0]
+    shard.unlink()
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), shard.name)
+
+
+def test_truncated_shard(run_stoker, broken_model):
+    shard = shards(broken_model)[0]
+    shard.write_bytes(shard.read_bytes()[:-100])
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), shard.name)
+
+
+def test_index_that_names_a_tensor_its_shard_lacks(run_stoker, broken_model):
+    (index,) = broken_model.glob("*.index.json")
+    edit_json(index, lambda value: value["weight_map"].update(
+        {"model.layers.0.surprise": shards(broken_model)[0].name}))
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), "model.layers.0.surprise")
+
+
+def test_wrong_shape(run_stoker, broken_model):
+    shard = Shard(shards(broken_model)[0])
+    name = shard.tensor("kv_a_proj_with_mqa.weight")
+    shard.header[name]["shape"].reverse()
+    shard.save_header()
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), "kv_a_proj_with_mqa")
+
+
+def test_nan_scale(run_stoker, broken_model):
+    shard = Shard(shards(broken_model)[0])
+    name = shard.tensor("weight_scale")
+    shard.overwrite(name, struct.pack("<H", 0x7FC0))
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), name.rsplit(".", 1)[0], "scale")
+
+
+def test_nan_weights_give_no_answer_but_an_error(run_stoker, broken_model):
+    shard = Shard(shards(broken_model)[0])
+    name = shard.tensor("lm_head.weight")
+    begin, end = shard.header[name]["data_offsets"]
+    shard.overwrite(name, struct.pack("<H", 0x7FC0) * ((end - begin) // 2))
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), "not finite")
+
+
+def test_unknown_architecture(run_stoker, broken_model):
+    edit_json(broken_model / "config.json", lambda config: config.update(
+        architectures=["LlamaForCausalLM"], model_type="llama"))
+    for command in (["run", broken_model, "-p", "hi"], ["inspect", broken_model]):
+        assert_fails(run_stoker(*command), "LlamaForCausalLM")
+
+
+@pytest.mark.parametrize("key, value", [
+    ("num_hidden_layers", 10**12),
+    ("hidden_size", 0),
+    ("n_routed_experts", -1),
+    ("vocab_size", 2**62),
+    ("kv_lora_rank", "many"),
+    ("num_experts_per_tok", 10**6),
+])
+def test_config_with_absurd_numbers(run_stoker, broken_model, key, value):
+    edit_json(broken_model / "config.json", lambda config: config.update({key: value}))
+    assert_fails(run_stoker("inspect", broken_model), key)
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), key)
+
+
+def test_config_that_is_no_json(run_stoker, broken_model):
+    (broken_model / "config.json").write_text("{")
+    assert_fails(run_stoker("inspect", broken_model), "config.json")
+
+
+def test_duplicate_ranks(run_stoker, broken_model):
+    with (broken_model / "tiktoken.model").open("ab") as file:
+        file.write(base64.b64encode(b"abc") + b" 7\n")
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), "tiktoken.model")
+    assert_fails(run_stoker("tokenize", broken_model, "-p", "hi"), "tiktoken.model")
+
+
+def test_prompt_longer_than_the_context(run_stoker, tiny_model):
+    result = run_stoker("run", tiny_model, "--raw", "--context", "64", "-p", "x" * 100)
+    assert_fails(result, "100 tokens", "64", "--context")
+
+
+def test_context_beyond_the_model(run_stoker, tiny_model):
+    assert_fails(run_stoker("run", tiny_model, "--context", 10**9, "-p", "hi"), "--context")
+
+
+def test_context_that_does_not_fit_in_memory(run_stoker, broken_model):
+    context = 1 << 26
+    edit_json(broken_model / "config.json",
+              lambda config: config.update(max_position_embeddings=context))
+    # 4096 sequences of 16 GB each: more than any machine has.
+    result = run_stoker("bench", "decode", broken_model, "--batch", 4096, "--context", context - 1)
+    assert_fails(result, "does not fit in memory", "KV cache", "--context")
+
+
+@pytest.mark.parametrize("raw", [[], ["--raw"]], ids=["chat", "raw"])
+def test_invalid_utf8(stoker_path, tiny_model, raw):
+    result = subprocess.run([stoker_path, "run", tiny_model, *raw], input=b"caf\xe9 au lait",
+                            capture_output=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stderr == (b"stoker: error: the prompt is not UTF-8 text: byte 3 begins no "
+                             b"character\n")
+
+
+@pytest.mark.parametrize("arguments, text", [(["-p", ""], ""), ([], ""), (["-p", "-"], "\n")])
+def test_empty_prompt(run_stoker, tiny_model, arguments, text):
+    assert_fails(run_stoker("run", tiny_model, *arguments, input=text), "the prompt is empty")
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["--temperature", "-1"], "temperature"),
+    (["--top-p", "2"], "top_p"),
+    (["--max-tokens", "many"], "--max-tokens"),
+    (["--kv-dtype", "bf61"], "did you mean bf16?"),
+    (["--temprature", "1"], "did you mean --temperature?"),
+    (["--logit-bias", "x=1"], "--logit-bias"),
+    (["--raw", "--system", "x"], "--raw"),
+])
+def test_usage_errors(run_stoker, tiny_model, arguments, word):
+    assert_fails(run_stoker("run", tiny_model, "-p", "hi", *arguments), word, code=2)
+
+
+def test_checkpoints_are_not_written_over(run_stoker, tiny_model):
+    result = run_stoker("make-checkpoint", "--shape", "tiny", tiny_model)
+    assert_fails(result, str(tiny_model))
+
+
+def test_unknown_shape(run_stoker):
+    assert_fails(run_stoker("make-checkpoint", "--shape", "tyny", "out"), "did you mean tiny?")
