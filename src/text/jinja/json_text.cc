@@ -1,0 +1,182 @@
+#include <algorithm>
+#include <cmath>
+
+#include "text/jinja/failure.h"
+#include "text/jinja/operations.h"
+#include "text/jinja/printing.h"
+#include "text/jinja/unicode.h"
+
+namespace stoker::text::jinja {
+namespace {
+
+constexpr bool kData = false;
+
+std::string EscapeOf(const CodePoint& c, bool ensure_ascii) {
+  switch (c.value) {
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    case '\f':
+      return "\\f";
+    case '\b':
+      return "\\b";
+    default:
+      break;
+  }
+  const auto code = static_cast<std::uint32_t>(c.value);
+  if (code < 0x20 || (ensure_ascii && code >= 0x7F && code <= 0xFFFF)) {
+    return fmt::format("\\u{:04x}", code);
+  }
+  if (ensure_ascii && code > 0xFFFF) {
+    return fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((code - 0x10000) >> 10),
+                       0xDC00 + ((code - 0x10000) & 0x3FF));
+  }
+  return "";
+}
+
+class JsonWriter {
+ public:
+  JsonWriter(Runtime& runtime, const JsonStyle& style) : runtime_(runtime), style_(style) {}
+
+  void Write(const Value& value, int level) {
+    const DepthGuard guard(runtime_);
+    runtime_.Step();
+    runtime_.heap().Charge(8);
+    switch (value.type()) {
+      case Type::kString:
+        WriteString(value.text());
+        return;
+      case Type::kDict:
+        WriteDict(value.dict(), level);
+        return;
+      case Type::kList:
+        if (value.list().kind == List::Kind::kList || value.list().kind == List::Kind::kTuple) {
+          WriteList(value.list(), level);
+          return;
+        }
+        break;
+      case Type::kUndefined:
+      case Type::kObject:
+        break;
+      default:
+        out_.Append(Scalar(value), kData);
+        return;
+    }
+    Fail("Object of type {} is not JSON serializable", TypeName(value));
+  }
+
+  OriginText Take() { return std::move(out_); }
+
+ private:
+  static std::string Scalar(const Value& value) {
+    switch (value.type()) {
+      case Type::kBool:
+        return value.boolean() ? "true" : "false";
+      case Type::kInt:
+        return std::to_string(value.integer());
+      case Type::kFloat:
+        if (std::isnan(value.real())) return "NaN";
+        if (std::isinf(value.real())) return value.real() < 0 ? "-Infinity" : "Infinity";
+        return FloatRepr(value.real());
+      default:
+        return "null";
+    }
+  }
+
+  void WriteString(const OriginText& text) {
+    runtime_.heap().Charge(text.size());
+    runtime_.StepBytes(text.size());
+    out_.Append("\"", kData);
+    std::size_t plain = 0;  // from here on nothing has been copied yet
+    for (std::size_t at = 0; at < text.size();) {
+      const CodePoint c = CodePointAt(text.bytes(), at);
+      if (const std::string escape = EscapeOf(c, style_.ensure_ascii); !escape.empty()) {
+        out_.AppendSlice(text, plain, at);
+        out_.Append(escape, kData);
+        plain = at + c.bytes;
+      }
+      at += c.bytes;
+    }
+    out_.AppendSlice(text, plain, text.size());
+    out_.Append("\"", kData);
+  }
+
+  void NewLine(int level) {
+    if (!style_.indent) return;
+    runtime_.heap().Charge(1 + style_.indent->size() * static_cast<std::size_t>(level));
+    out_.Append("\n", kData);
+    for (int i = 0; i < level; ++i) out_.Append(*style_.indent, kData);
+  }
+
+  void WriteList(const List& list, int level) {
+    if (list.items.empty()) {
+      out_.Append("[]", kData);
+      return;
+    }
+    out_.Append("[", kData);
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      if (i > 0) out_.Append(style_.item_separator, kData);
+      NewLine(level + 1);
+      Write(list.items[i], level + 1);
+    }
+    NewLine(level);
+    out_.Append("]", kData);
+  }
+
+  void WriteDict(const Dict& dict, int level) {
+    if (dict.size() == 0) {
+      out_.Append("{}", kData);
+      return;
+    }
+    std::vector<Dict::Entry> entries = dict.entries();
+    if (style_.sort_keys) {
+      std::stable_sort(entries.begin(), entries.end(),
+                       [&](const Dict::Entry& a, const Dict::Entry& b) {
+                         return Compare(runtime_, "<", a.first, b.first) < 0;
+                       });
+    }
+    out_.Append("{", kData);
+    bool first = true;
+    for (const auto& [key, value] : entries) {
+      if (!first) out_.Append(style_.item_separator, kData);
+      first = false;
+      NewLine(level + 1);
+      WriteKey(key);
+      out_.Append(style_.key_separator, kData);
+      Write(value, level + 1);
+    }
+    NewLine(level);
+    out_.Append("}", kData);
+  }
+
+  void WriteKey(const Value& key) {
+    if (key.IsString()) {
+      WriteString(key.text());
+    } else if (key.IsNumber() || key.IsNone()) {
+      out_.Append("\"" + Scalar(key) + "\"", kData);
+    } else {
+      Fail("keys must be str, int, float, bool or None, not {}", TypeName(key));
+    }
+  }
+
+  Runtime& runtime_;
+  const JsonStyle& style_;
+  OriginText out_;
+};
+
+}  // namespace
+
+OriginText ToJson(Runtime& runtime, const Value& value, const JsonStyle& style) {
+  JsonWriter writer(runtime, style);
+  writer.Write(value, 0);
+  return writer.Take();
+}
+
+}  // namespace stoker::text::jinja

@@ -1,0 +1,78 @@
+#include "text/jinja/macro.h"
+
+#include <algorithm>
+
+#include "text/jinja/failure.h"
+
+namespace stoker::text::jinja {
+namespace {
+
+// Takes the named argument out of `named`, if it is there.
+std::optional<Value> Take(std::vector<std::pair<std::string, Value>>& named,
+                          std::string_view name) {
+  const auto found = std::find_if(named.begin(), named.end(),
+                                  [&](const auto& argument) { return argument.first == name; });
+  if (found == named.end()) return std::nullopt;
+  const Value value = found->second;
+  named.erase(found);
+  return value;
+}
+
+}  // namespace
+
+Macro::Macro(const MacroDefinition& definition, Scope& scope)
+    : definition_(definition), scope_(scope) {
+  // The macro may be called after its block has ended, so all scopes around it have to stay.
+  for (Scope* outer = &scope; outer != nullptr && !outer->captured; outer = outer->parent) {
+    outer->captured = true;
+  }
+}
+
+const Value* Macro::Attribute(Runtime& runtime, std::string_view name) {
+  if (name != "name") return nullptr;
+  attribute_ = runtime.heap().NewText(definition_.name);
+  return &attribute_;
+}
+
+Value Macro::Call(Runtime& runtime, const Arguments& arguments) {
+  const DepthGuard depth(runtime);
+  const ScopeGuard guard(runtime, scope_);
+  Scope& scope = runtime.scope();
+  const std::vector<MacroDefinition::Parameter>& parameters = definition_.parameters;
+  std::vector<std::pair<std::string, Value>> named = arguments.named;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const MacroDefinition::Parameter& parameter = parameters[i];
+    if (i < arguments.positional.size()) {
+      scope.Set(parameter.name, arguments.positional[i]);
+    } else if (const std::optional<Value> value = Take(named, parameter.name)) {
+      scope.Set(parameter.name, *value);
+    } else if (parameter.otherwise != nullptr) {
+      scope.Set(parameter.name, parameter.otherwise->Evaluate(runtime));
+    } else {
+      scope.Set(parameter.name, runtime.heap().NewUndefined(fmt::format(
+                                    "parameter '{}' was not provided", parameter.name)));
+    }
+  }
+  if (definition_.takes_caller) {
+    const std::optional<Value> caller = Take(named, "caller");
+    scope.Set("caller", caller ? *caller : runtime.heap().NewUndefined("No caller defined"));
+  }
+  if (definition_.takes_kwargs) {
+    Dict& kwargs = runtime.heap().NewDict();
+    for (const auto& [name, value] : named) runtime.heap().Set(kwargs, name, value);
+    scope.Set("kwargs", Value::Of(&kwargs));
+  } else if (!named.empty()) {
+    Fail("macro '{}' takes no keyword argument '{}'", definition_.name, named[0].first);
+  }
+  const std::size_t taken = std::min(parameters.size(), arguments.positional.size());
+  if (definition_.takes_varargs) {
+    std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(taken),
+                            arguments.positional.end());
+    scope.Set("varargs", runtime.heap().NewList(std::move(rest), List::Kind::kTuple));
+  } else if (arguments.positional.size() > taken) {
+    Fail("macro '{}' takes not more than {} argument(s)", definition_.name, parameters.size());
+  }
+  return runtime.heap().NewText(runtime.Capture([&] { definition_.body.Execute(runtime); }));
+}
+
+}  // namespace stoker::text::jinja

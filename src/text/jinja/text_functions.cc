@@ -1,0 +1,139 @@
+#include "text/jinja/text_functions.h"
+
+#include <algorithm>
+
+#include "text/jinja/unicode.h"
+
+namespace stoker::text::jinja {
+namespace {
+
+bool IsStripped(const CodePoint& c, const OriginText* characters) {
+  if (characters == nullptr) return IsSpace(c.value);
+  for (std::size_t at = 0; at < characters->size();) {
+    const CodePoint other = CodePointAt(characters->bytes(), at);
+    if (other.value == c.value) return true;
+    at += other.bytes;
+  }
+  return false;
+}
+
+bool IsLineEnd(char32_t c) {
+  return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
+         c == 0x2029;
+}
+
+bool IsCased(char32_t c) {
+  return IsUpper(c) || IsLower(c) || ToUpper(c) != c || ToLower(c) != c;
+}
+
+void AppendUpper(char32_t c, std::string& out) {
+  constexpr char32_t kSharpS = 0xDF;  // the one common letter whose capital is two letters
+  if (c == kSharpS) {
+    out += "SS";
+  } else {
+    AppendCodePoint(ToUpper(c), out);
+  }
+}
+
+}  // namespace
+
+OriginText Strip(const OriginText& text, Side side, const OriginText* characters) {
+  std::size_t begin = 0;
+  std::size_t end = text.size();
+  while (side != Side::kRight && begin < end) {
+    const CodePoint c = CodePointAt(text.bytes(), begin);
+    if (!IsStripped(c, characters)) break;
+    begin += c.bytes;
+  }
+  while (side != Side::kLeft && begin < end) {
+    const CodePoint c = CodePointBefore(text.bytes(), end);
+    if (!IsStripped(c, characters)) break;
+    end -= c.bytes;
+  }
+  return text.Slice(begin, std::max(begin, end));
+}
+
+OriginText ChangeCase(const OriginText& text, Case to) {
+  OriginText out;
+  bool in_word = false;
+  std::string changed;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = CodePointAt(text.bytes(), at);
+    const bool upper = to == Case::kUpper || (to == Case::kCapitalized && at == 0) ||
+                       (to == Case::kTitle && !in_word);
+    changed.clear();
+    if (c.bytes == 1 && c.value >= 0x80) {  // not UTF-8
+      changed = text.bytes()[at];
+    } else if (upper) {
+      AppendUpper(c.value, changed);
+    } else {
+      AppendCodePoint(ToLower(c.value), changed);
+    }
+    out.Append(changed, text.TrustedAt(at));
+    in_word = IsCased(c.value);
+    at += c.bytes;
+  }
+  return out;
+}
+
+OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& old,
+                   const OriginText& with, std::int64_t count) {
+  OriginText out;
+  std::size_t copied = 0;
+  std::size_t at = 0;
+  runtime.StepBytes(text.size());
+  while (count != 0) {
+    const std::size_t found = text.bytes().find(old.bytes(), at);
+    if (found == std::string::npos) break;
+    runtime.heap().Charge(with.size() + (found - copied));
+    runtime.Step();
+    out.AppendSlice(text, copied, found);
+    out.Append(with);
+    copied = found + old.size();
+    at = copied;
+    --count;
+    if (old.empty()) {  // between any two characters
+      if (at == text.size()) break;
+      at += CodePointAt(text.bytes(), at).bytes;
+    }
+  }
+  out.AppendSlice(text, copied, text.size());
+  return out;
+}
+
+std::vector<OriginText> SplitLines(const OriginText& text, bool keep_ends) {
+  std::vector<OriginText> lines;
+  std::size_t start = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = CodePointAt(text.bytes(), at);
+    std::size_t next = at + c.bytes;
+    if (IsLineEnd(c.value)) {
+      if (c.value == '\r' && next < text.size() && text.bytes()[next] == '\n') ++next;
+      lines.push_back(text.Slice(start, keep_ends ? next : at));
+      start = next;
+    }
+    at = next;
+  }
+  if (start < text.size()) lines.push_back(text.Slice(start, text.size()));
+  return lines;
+}
+
+OriginText Pad(Runtime& runtime, const OriginText& text, std::int64_t width, Align align,
+               std::string_view fill) {
+  const auto length = static_cast<std::int64_t>(CountCodePoints(text.bytes()));
+  if (width <= length) return text;
+  const auto padding = static_cast<std::size_t>(width - length);
+  runtime.heap().Charge(padding);  // and at most four bytes each
+  std::size_t before = 0;
+  if (align == Align::kRight) before = padding;
+  // Python puts the odd one in front when the width is odd too.
+  if (align == Align::kCentre)
+    before = padding / 2 + (padding & static_cast<std::size_t>(width) & 1);
+  OriginText out;
+  for (std::size_t i = 0; i < before; ++i) out.Append(fill, true);
+  out.Append(text);
+  for (std::size_t i = before; i < padding; ++i) out.Append(fill, true);
+  return out;
+}
+
+}  // namespace stoker::text::jinja

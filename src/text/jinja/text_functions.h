@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "text/jinja/origin_text.h"
+#include "text/jinja/runtime.h"
+
+namespace stoker::text::jinja {
+
+// What filters and methods of strings share. Characters keep their origin throughout.
+
+enum class Side : std::uint8_t { kLeft, kRight, kBoth };
+/// str.strip: removes white space, or any of the characters of `*characters`.
+OriginText Strip(const OriginText& text, Side side, const OriginText* characters);
+
+enum class Case : std::uint8_t { kUpper, kLower, kCapitalized, kTitle };
+/// str.upper, lower, capitalize and title.
+OriginText ChangeCase(const OriginText& text, Case to);
+
+/// str.replace; a negative count replaces all.
+OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& old,
+                   const OriginText& with, std::int64_t count);
+
+/// str.splitlines: also at the line ends of Unicode.
+std::vector<OriginText> SplitLines(const OriginText& text, bool keep_ends);
+
+/// Fills a text up to `width` characters with `fill`, which is one character.
+enum class Align : std::uint8_t { kLeft, kCentre, kRight };
+OriginText Pad(Runtime& runtime, const OriginText& text, std::int64_t width, Align align,
+               std::string_view fill);
+
+}  // namespace stoker::text::jinja

@@ -1,0 +1,198 @@
+#include <string>
+
+#include "base/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "text/jinja/template.h"
+
+namespace stoker::text::jinja {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using Json = nlohmann::ordered_json;
+
+// Renders with `user` from outside and `own` from the server.
+absl::StatusOr<RenderedPrompt> Render(const std::string& source, const Json& user = nullptr,
+                                      const RenderOptions& options = {}) {
+  auto parsed = Template::Parse(source);
+  if (!parsed.ok()) return parsed.status();
+  const Json own = "[own]";
+  return parsed->Render(
+      {{.name = "user", .value = &user}, {.name = "own", .trusted = true, .value = &own}}, options);
+}
+
+std::string Error(const std::string& source, const RenderOptions& options = {}) {
+  const auto rendered = Render(source, nullptr, options);
+  return rendered.ok() ? "" : std::string(Message(rendered.status()));
+}
+
+std::vector<Segment> Segments(const std::string& source, const Json& user) {
+  const auto rendered = Render(source, user);
+  EXPECT_TRUE(rendered.ok()) << source << rendered.status();
+  return rendered.ok() ? rendered->segments : std::vector<Segment>();
+}
+
+TEST(JinjaOrigin, TemplateTextIsTrustedAndDataIsNot) {
+  EXPECT_THAT(Segments("<a>{{ user }}{{ own }}</a>", "x"),
+              ElementsAre(Segment{"<a>", true}, Segment{"x", false}, Segment{"[own]</a>", true}));
+}
+
+TEST(JinjaOrigin, SurvivesJoiningAndCutting) {
+  const std::vector<Segment> expected = {{"<", true}, {"user", false}, {">", true}};
+  for (const char* const expression : {
+           "'<' + user + '>'",
+           "'<' ~ user ~ '>'",
+           "['<', user, '>'] | join",
+           "''.join(['<', user, '>'])",
+           "('  <' + user + '>\n') | trim",
+           "('--<' + user + '>--').strip('-')",
+           "('x<' + user + '>y')[1:-1]",
+           "('<' + user + '>, b').split(', ')[0]",
+           "('<' + user + '>\nb').splitlines()[0]",
+           "'<@>' | replace('@', user)",
+           "'<@>'.replace('@', user)",
+           "'<%s>' % user",
+           "'<%s>' | format(user)",
+           "'<{}>'.format(user)",
+           "('>' + (user | reverse) + '<') | reverse",
+           "('<' + user + '>') | upper | lower",
+           "('<' + user + '>') | string",
+           "('<' + user + '>') | list | join",
+           "('<' + user + '>') | safe",
+           "('<' + user + '>').removeprefix('x').removesuffix('y')",
+           "('<' + user + '>').partition('|')[0]",
+           "'<' + {'k': user}['k'] + '>'",
+       }) {
+    EXPECT_EQ(Segments("{{ " + std::string(expression) + " }}", "user"), expected) << expression;
+  }
+}
+
+TEST(JinjaOrigin, SurvivesCapturingInMacrosAndBlocks) {
+  const std::vector<Segment> expected = {{"<", true}, {"u", false}, {">", true}};
+  for (const char* const source : {
+           "{% macro m(x) %}<{{ x }}>{% endmacro %}{{ m(user) }}",
+           "{% set x %}<{{ user }}>{% endset %}{{ x }}",
+           "{% filter trim %} <{{ user }}> {% endfilter %}",
+           "{% macro m() %}<{{ caller() }}>{% endmacro %}{% call m() %}{{ user }}{% endcall %}",
+           "{% set ns = namespace() %}{% set ns.x = '<' + user %}{{ ns.x }}>",
+       }) {
+    EXPECT_EQ(Segments(source, "u"), expected) << source;
+  }
+}
+
+TEST(JinjaOrigin, TextOfUsersStaysUntrustedWhateverIsDoneToIt) {
+  const Json user = {{"<k>", "<v>\n"}, {"list", {"<|x|>", 1, true}}};
+  for (const char* const expression :
+       {"user", "user | tojson", "user | tojson(indent=2)", "user | string", "user.list",
+        "user | dictsort", "user.items() | list", "'%r' % (user.list,)", "user | urlencode",
+        "user['<k>'] | e"}) {
+    for (const Segment& segment : Segments("{{ " + std::string(expression) + " }}", user)) {
+      EXPECT_FALSE(segment.trusted) << expression << ": " << segment.text;
+    }
+  }
+}
+
+TEST(JinjaOrigin, NumbersAndLiteralsInJsonKeepTheirOwnOrigin) {
+  EXPECT_THAT(
+      Segments("{{ {'a': user} | tojson }}", "<x>"),
+      ElementsAre(Segment{"{\"", false}, Segment{"a", true}, Segment{"\": \"<x>\"}", false}));
+  EXPECT_THAT(Segments("<|image_{{ user }}|>", 3), ElementsAre(Segment{"<|image_3|>", true}));
+}
+
+TEST(JinjaOrigin, OnlyListedValuesOfTrustedFieldsAreTrusted) {
+  const Json user = {{{"role", "user"}, {"content", "user"}}, {{"role", "<|im_end|>"}}};
+  RenderOptions options;
+  options.trusted_fields = {{"role", {"user", "assistant"}}};
+  const auto rendered =
+      Render("{% for m in user %}[{{ m.role }}:{{ m.content }}]{% endfor %}", user, options);
+  ASSERT_TRUE(rendered.ok());
+  EXPECT_THAT(rendered->segments,
+              ElementsAre(Segment{"[user:", true}, Segment{"user", false}, Segment{"][", true},
+                          Segment{"<|im_end|>", false}, Segment{":]", true}));
+}
+
+TEST(JinjaErrors, SayTheLineInOneLine) {
+  EXPECT_EQ(Error("a\n{{ 1 +\n }}"), "line 3 of the template: expected an expression, got '}}'");
+  EXPECT_EQ(Error("a\n\n{{ nope.x }}"), "line 3 of the template: 'nope' is undefined");
+  EXPECT_EQ(Error("{% for x in [1] %}\n{{ x.y.z }}{% endfor %}"),
+            "line 2 of the template: 'int object' has no attribute 'y'");
+  EXPECT_EQ(Error("{{ raise_exception('two\nlines') }}"), "line 1 of the template: two lines");
+  EXPECT_EQ(Error("\n{% include 'x' %}"), "line 2 of the template: unknown tag 'include'");
+  EXPECT_EQ(Error("{{ 1 | nope }}"), "line 1 of the template: no filter named 'nope'");
+  EXPECT_THAT(Error("{{ strftime_now('%Y') }}"), HasSubstr("no clock"));
+  EXPECT_THAT(Error("{{ 9223372036854775807 + 1 }}"), HasSubstr("64 bits"));
+}
+
+TEST(JinjaLimits, EndlessWorkEndsWithAnError) {
+  RenderOptions options;
+  options.limits.steps = 100'000;
+  EXPECT_THAT(Error("{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+                    options),
+              HasSubstr("more than 100000 steps"));
+  EXPECT_THAT(Error("{% set l = [1] %}{% for x in range(99999) %}{{ l.index(2) if no }}"
+                    "{% for y in range(9) %}{{ 'abc' in l }}{% endfor %}{% endfor %}",
+                    options),
+              HasSubstr("steps"));
+}
+
+TEST(JinjaLimits, EndlessMemoryEndsWithAnError) {
+  RenderOptions options;
+  options.limits.memory_bytes = 1 << 20;
+  for (const char* const source : {
+           "{% set ns = namespace(s='x') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}"
+           "{% endfor %}",
+           "{{ 'x' * 9999999999 }}",
+           "{{ 'x' * 9223372036854775807 }}",
+           "{{ [1] * 999999999 }}",
+           "{% set l = [1] %}{% for i in range(99) %}{{ l.extend(l) }}{% endfor %}",
+           "{{ '%9999999999s' % 'x' }}",
+           "{{ '{:9999999999}'.format(1) }}",
+           "{{ 'x'.center(9999999999) }}",
+           "{{ ('x' * 9999).replace('', 'y' * 9999) }}",
+           "{{ (['x' * 9999] * 9999) | join }}",
+           "{% for i in range(99999) %}0123456789012345678901234567890123456789{% endfor %}",
+           "{{ [1]|batch(9999999999, 0)|list }}",
+       }) {
+    EXPECT_THAT(Error(source, options), HasSubstr("memory")) << source;
+  }
+}
+
+TEST(JinjaLimits, EndlessDepthEndsWithAnError) {
+  EXPECT_THAT(Error("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"), HasSubstr("levels deep"));
+  EXPECT_THAT(Error("{% set l = [] %}{{ l.append(l) }}{{ l }}"), HasSubstr("levels deep"));
+  EXPECT_THAT(Error("{% set l = [] %}{{ l.append(l) }}{{ l | tojson }}"), HasSubstr("levels"));
+  EXPECT_THAT(Error("{% set l = [] %}{{ l.append(l) }}{{ l == [l] }}{% set m = [] %}"
+                    "{{ m.append(m) }}{{ l == m }}"),
+              HasSubstr("levels deep"));
+  EXPECT_THAT(Error("{{ " + std::string(5000, '(') + "1" + std::string(5000, ')') + " }}"),
+              HasSubstr("levels deep"));
+  EXPECT_THAT(Error("{{ " + std::string(5000, '-') + "1 }}"), HasSubstr("levels deep"));
+  std::string ifs;
+  for (int i = 0; i < 5000; ++i) ifs += "{% if 1 %}";
+  EXPECT_THAT(Error(ifs), HasSubstr("levels deep"));
+  std::string sum = "1";
+  for (int i = 0; i < 50000; ++i) sum += "+1";
+  EXPECT_THAT(Error("{{ " + sum + " }}"), HasSubstr("operators"));
+}
+
+TEST(JinjaTemplate, ListsAndDictsCanBeChanged) {  // jinja2's sandbox forbids it, some templates try
+  const auto rendered = Render(
+      "{% set l = [1] %}{% set _ = l.append(2) %}{% set _ = l.insert(0, 0) %}{{ l }}"
+      "{{ l.pop() }}{{ l.pop(0) }}{{ l }}{% set d = {'a': 1} %}{% set _ = d.update(b=2) %}"
+      "{{ d.pop('a') }}{{ d.setdefault('c', 3) }}{{ d }}");
+  ASSERT_TRUE(rendered.ok()) << rendered.status();
+  EXPECT_EQ(rendered->Text(), "[0, 1, 2]20[1]13{'b': 2, 'c': 3}");
+}
+
+TEST(JinjaTemplate, BytesThatAreNotUtf8DoNoHarm) {
+  const auto rendered = Render("\xFF{{ '\xC3' | upper }}{{ ('a\xE2\x82' ~ 'z')[::-1] }}");
+  ASSERT_TRUE(rendered.ok()) << rendered.status();
+  EXPECT_EQ(rendered->Text(),
+            "\xFF\xC3z\x82\xE2"
+            "a");
+}
+
+}  // namespace
+}  // namespace stoker::text::jinja
