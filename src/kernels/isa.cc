@@ -1,5 +1,9 @@
 #include "kernels/isa.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <string>
 
@@ -14,6 +18,17 @@ namespace {
 
 constexpr Isa kAll[] = {Isa::kAvx512, Isa::kAvx2, Isa::kPortable, Isa::kRef};
 
+#if defined(__x86_64__)
+// clang 14's __builtin_cpu_supports does not know this one.
+bool HasF16c() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 bool Supported(Isa isa) {
   switch (isa) {
     case Isa::kRef:
@@ -21,8 +36,7 @@ bool Supported(Isa isa) {
       return true;
 #if defined(__x86_64__)
     case Isa::kAvx2:
-      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-             __builtin_cpu_supports("f16c");
+      return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && HasF16c();
     case Isa::kAvx512:
       return Supported(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&

@@ -6,18 +6,17 @@ namespace stoker::kernels {
 namespace {
 
 inline constexpr std::size_t kKvPanels = PanelTile(kMaxTokenTile);
-/// Elements of keys expanded at a time: two panels of them take 32 KiB.
-inline constexpr std::size_t kKeyElements = 256;
+/// Elements of keys expanded at a time: two panels of them take 16 KiB.
+inline constexpr std::size_t kKeyElements = 128;
 
 /// The entries of a segment, expanded piecewise. Positions beyond the segment's count read as
 /// zeros: what lies there was never written.
+template <KvDType kDType>
 struct SegmentEntries {
   const std::byte* entries[kSegmentPositions];
   std::size_t count = 0;
-  KvDType dtype = KvDType::kF32;
 
-  STOKER_INLINE explicit SegmentEntries(const MlaSegmentArgs& args)
-      : count(args.count), dtype(args.kv->dtype) {
+  STOKER_INLINE explicit SegmentEntries(const MlaSegmentArgs& args) : count(args.count) {
     const std::int32_t* blocks = args.block_ids.data();
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t position = args.first + i;
@@ -28,7 +27,7 @@ struct SegmentEntries {
   /// Elements [element, element + lanes) of entry `index`, zeros beyond.
   STOKER_INLINE F Read(std::size_t index, std::size_t element, std::size_t lanes) const {
     const std::byte* entry = entries[index];
-    if (dtype == KvDType::kBf16) {
+    if constexpr (kDType == KvDType::kBf16) {
       return lanes == 16 ? LoadBf16(entry + 2 * element)
                          : LoadBf16Lanes(entry + 2 * element, lanes);
     }
@@ -38,11 +37,12 @@ struct SegmentEntries {
 
 /// Entries [first, first + 16), elements [begin, end), as a panel [end - begin][16] whose lanes are
 /// positions.
-void ExpandKeys(const SegmentEntries& segment, std::size_t first, std::size_t begin,
+template <KvDType kDType>
+void ExpandKeys(const SegmentEntries<kDType>& segment, std::size_t first, std::size_t begin,
                 std::size_t end, float* out) {
   const bool full = first + 16 <= segment.count;
   std::size_t element = begin;
-  if (segment.dtype == KvDType::kBf16 && full) {
+  if (kDType == KvDType::kBf16 && full) {
     // Pairs of neighbours travel through the transposition as one float.
     for (; element + 32 <= end; element += 32) {
       F pairs[16];
@@ -79,7 +79,8 @@ struct RowPointers {
 };
 
 /// scores[query][t] = q . entry t, for the segment's positions rounded up to whole panels.
-void Scores(const MlaSegmentArgs& args, const SegmentEntries& segment) {
+template <KvDType kDType>
+void Scores(const MlaSegmentArgs& args, const SegmentEntries<kDType>& segment) {
   const std::size_t latent = args.kv->latent;
   const std::size_t elements = latent + args.kv->rope;
   alignas(64) float expanded[kKvPanels][kKeyElements * kPanelRows];
@@ -145,7 +146,8 @@ STOKER_INLINE void Softmax(float* scores, std::size_t seen, std::size_t count, f
 }
 
 /// out[query][i] = sum over t of scores[query][t] * latent i of entry t.
-void Values(const MlaSegmentArgs& args, const SegmentEntries& segment) {
+template <KvDType kDType>
+void Values(const MlaSegmentArgs& args, const SegmentEntries<kDType>& segment) {
   const std::size_t latent = args.kv->latent;
   alignas(64) float expanded[kKvPanels][kSegmentPositions * kPanelRows];
   const std::byte* panels[kKvPanels];
@@ -155,11 +157,10 @@ void Values(const MlaSegmentArgs& args, const SegmentEntries& segment) {
   for (std::size_t element = 0; element < latent; element += kKvPanels * 16) {
     const std::size_t end = Smaller(latent, element + kKvPanels * 16);
     const std::size_t width = (end - element + 15) / 16;
-    for (std::size_t p = 0; p < width; ++p) {
-      const std::size_t begin = element + 16 * p;
-      const std::size_t lanes = Smaller(16, end - begin);
-      for (std::size_t t = 0; t < args.count; ++t) {
-        Store(expanded[p] + 16 * t, segment.Read(t, begin, lanes));
+    for (std::size_t t = 0; t < args.count; ++t) {
+      for (std::size_t p = 0; p < width; ++p) {
+        const std::size_t begin = element + 16 * p;
+        Store(expanded[p] + 16 * t, segment.Read(t, begin, Smaller(16, end - begin)));
       }
     }
     RunTokenTiles<ExpandedWeights, kKvPanels>({.panels = panels,
@@ -173,8 +174,9 @@ void Values(const MlaSegmentArgs& args, const SegmentEntries& segment) {
   }
 }
 
-void MlaSegment(const MlaSegmentArgs& args) {
-  const SegmentEntries segment(args);
+template <KvDType kDType>
+void MlaSegmentOf(const MlaSegmentArgs& args) {
+  const SegmentEntries<kDType> segment(args);
   Scores(args, segment);
   for (std::size_t query = 0; query < args.queries; ++query) {
     const std::size_t visible = args.visible[query];
@@ -190,6 +192,14 @@ void MlaSegment(const MlaSegmentArgs& args) {
     Softmax(scores, seen, args.count, args.scale, args.max[query], args.sum[query]);
   }
   Values(args, segment);
+}
+
+void MlaSegment(const MlaSegmentArgs& args) {
+  if (args.kv->dtype == KvDType::kBf16) {
+    MlaSegmentOf<KvDType::kBf16>(args);
+  } else {
+    MlaSegmentOf<KvDType::kF32>(args);
+  }
 }
 
 void MlaMerge(const float* out, float max, float sum, std::size_t latent, SoftmaxState& state) {
