@@ -32,14 +32,13 @@ int DeepestNesting(std::string_view text) {
   return deepest;
 }
 
-}  // namespace
-
-absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
+template <typename Json>
+absl::StatusOr<Json> Parse(std::string_view text) {
   if (DeepestNesting(text) > kDeepest) {
     return InvalidArgument("JSON is nested more than {} levels deep", kDeepest);
   }
   try {
-    return nlohmann::json::parse(text);
+    return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: …": drop the library's
     // tag.
@@ -49,6 +48,16 @@ absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
     }
     return InvalidArgument("not valid JSON: {}", message);
   }
+}
+
+}  // namespace
+
+absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
+  return Parse<nlohmann::json>(text);
+}
+
+absl::StatusOr<nlohmann::ordered_json> ParseOrderedJson(std::string_view text) {
+  return Parse<nlohmann::ordered_json>(text);
 }
 
 }  // namespace stoker

@@ -13,4 +13,7 @@ namespace stoker {
 /// Include "nlohmann/json.hpp" to use the value.
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text);
 
+/// As ParseJson, but objects keep the order of their keys.
+absl::StatusOr<nlohmann::ordered_json> ParseOrderedJson(std::string_view text);
+
 }  // namespace stoker
