@@ -9,7 +9,7 @@ namespace stoker::text {
 /// reads: `layout` (k2, k2-thinking or k25), `tools_ts_str`.
 inline constexpr std::string_view kKimiLayout = R"jinja(
 {%- set thinks = layout != 'k2' -%}
-{%- set keep_all = preserve_thinking | default(false) -%}
+{%- set keep_all = layout == 'k25' and preserve_thinking | default(false) -%}
 {%- set instant = layout == 'k25' and thinking is defined and thinking is false -%}
 
 {%- macro text(message) -%}
@@ -44,8 +44,10 @@ inline constexpr std::string_view kKimiLayout = R"jinja(
   {{- tools_ts_str or tools | tojson(separators=(',', ':')) -}}
   <|im_end|>
 {%- endif -%}
-{%- if layout != 'k25' and (not messages or messages[0].role != 'system') -%}
+{#- K2's own template leaves a newline here and says nothing without messages. -#}
+{%- if layout != 'k25' and (layout != 'k2' if not messages else messages[0].role != 'system') -%}
   <|im_system|>system<|im_middle|>You are Kimi, an AI assistant created by Moonshot AI.<|im_end|>
+  {%- if layout == 'k2' -%}{{ '\n' }}{%- endif -%}
 {%- endif -%}
 
 {%- for message in messages -%}

@@ -59,7 +59,7 @@ TEST(KimiLayout, OpensTheReasoningOrClosesItAtOnce) {
   EXPECT_EQ(Prompt(chat, {.messages = {User("Hi")}, .add_generation_prompt = false}), said);
   EXPECT_EQ(Prompt(ChatTemplate::Kimi(Layout::kK2), {.messages = {User("Hi")}}),
             "<|im_system|>system<|im_middle|>You are Kimi, an AI assistant created by Moonshot AI."
-            "<|im_end|>" +
+            "<|im_end|>\n" +
                 said + "<|im_assistant|>assistant<|im_middle|>");
 }
 
