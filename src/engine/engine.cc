@@ -19,10 +19,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-bool IsSet(const std::atomic<bool>* flag) {
-  return flag != nullptr && flag->load(std::memory_order_relaxed);
-}
-
 // What a model takes beside the memory of its weights.
 struct RunMemory {
   std::size_t cache_bytes = 0;
@@ -119,7 +115,8 @@ absl::Status Engine::Validate(const GenerationRequest& request) const {
 
 absl::StatusOr<std::span<const float>> Engine::Advance(Sequence& sequence,
                                                        std::span<const TokenId> tokens,
-                                                       model::LogitsWanted logits) {
+                                                       model::LogitsWanted logits,
+                                                       const std::atomic<bool>* cancel) {
   const std::size_t first = sequence.cached_.size();
   STOKER_RETURN_IF_ERROR(sequence.blocks_.Reserve(first + tokens.size()));
   const model::StepSequence step = {.tokens = tokens,
@@ -127,7 +124,7 @@ absl::StatusOr<std::span<const float>> Engine::Advance(Sequence& sequence,
                                     .block_ids = sequence.blocks_.block_ids(),
                                     .logits = logits};
   STOKER_ASSIGN_OR_RETURN(const tensor::MatrixView<const float> result,
-                          model_->Step({&step, 1}, *cache_));
+                          model_->Step({&step, 1}, *cache_, cancel));
   sequence.cached_.insert(sequence.cached_.end(), tokens.begin(), tokens.end());
   if (result.rows == 0) return std::span<const float>();
   return result.RowSpan(result.rows - 1);
@@ -140,12 +137,11 @@ absl::StatusOr<std::span<const float>> Engine::Prefill(Sequence& sequence,
   const std::size_t total = tokens.size();
   std::span<const float> logits;
   while (!tokens.empty()) {
-    if (IsSet(cancel)) return Cancelled("stopped while reading the prompt");
     const std::size_t count = std::min(prefill_chunk_, tokens.size());
     const bool last = count == tokens.size();
     STOKER_ASSIGN_OR_RETURN(
         logits, Advance(sequence, tokens.first(count),
-                        last ? model::LogitsWanted::kLast : model::LogitsWanted::kNone));
+                        last ? model::LogitsWanted::kLast : model::LogitsWanted::kNone, cancel));
     tokens = tokens.subspan(count);
     if (progress) progress(total - tokens.size(), total);
   }
@@ -198,14 +194,16 @@ absl::Status Engine::Decode(Sequence& sequence, const GenerationRequest& request
       stats.finish = FinishReason::kStop;
       break;
     }
-    if (IsSet(request.cancel)) {
+    if (stats.answer_tokens == limit) break;
+    const Clock::time_point start = Clock::now();
+    const absl::StatusOr<std::span<const float>> next =
+        Advance(sequence, {&sampled.token, 1}, model::LogitsWanted::kLast, request.cancel);
+    if (absl::IsCancelled(next.status())) {
       stats.finish = FinishReason::kCancelled;
       break;
     }
-    if (stats.answer_tokens == limit) break;
-    const Clock::time_point start = Clock::now();
-    STOKER_ASSIGN_OR_RETURN(logits,
-                            Advance(sequence, {&sampled.token, 1}, model::LogitsWanted::kLast));
+    STOKER_RETURN_IF_ERROR(next.status());
+    logits = *next;
     stats.decode_seconds += SecondsSince(start);
     stats.decode_bytes += model_->last_step_bytes().total();
     ++stats.decode_steps;

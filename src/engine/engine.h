@@ -60,7 +60,7 @@ struct GenerationRequest {
   SamplingParams sampling;
   std::size_t max_tokens = 0;  ///< 0: as many as the context holds
   std::vector<TokenId> stop_tokens;
-  /// Set from any thread (or a signal handler) to stop within one step.
+  /// Set from any thread (or a signal handler) to stop within one layer of a step.
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -124,7 +124,8 @@ class Engine {
                                                  const PrefillProgress& progress);
   absl::StatusOr<std::span<const float>> Advance(Sequence& sequence,
                                                  std::span<const TokenId> tokens,
-                                                 model::LogitsWanted logits);
+                                                 model::LogitsWanted logits,
+                                                 const std::atomic<bool>* cancel);
   absl::Status Validate(const GenerationRequest& request) const;
   absl::Status Decode(Sequence& sequence, const GenerationRequest& request,
                       std::span<const float> logits, const TokenSink& sink, GenerationStats& stats);

@@ -95,11 +95,15 @@ std::size_t DeepseekV3::WorkspaceBytesOf(const checkpoint::ModelConfig& config,
 }
 
 absl::StatusOr<MatrixView<const float>> DeepseekV3::Step(std::span<const StepSequence> sequences,
-                                                         kv::PagedCache& cache) {
+                                                         kv::PagedCache& cache,
+                                                         const std::atomic<bool>* cancel) {
   BeginStep(sequences, cache);
   Embed();
   if (layer_observer_ != nullptr) layer_observer_->OnEmbedded();
   for (std::size_t layer = 0; layer < config_.layers; ++layer) {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) {
+      return Cancelled("the step was stopped");
+    }
     const LayerId id{static_cast<std::int32_t>(layer)};
     Attention(id, cache);
     STOKER_RETURN_IF_ERROR(FeedForward(id));

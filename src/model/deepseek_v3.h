@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -53,9 +54,12 @@ class DeepseekV3 {
   /// vocabulary's size and positions below context_tokens (STOKER_CHECK).
   ///
   /// Returns the logits asked for, [rows, vocab], in the order of the sequences and, within one, of
-  /// its tokens; valid until the next step. Errors: what the expert store could not provide.
+  /// its tokens; valid until the next step. `cancel`, set from any thread, ends the step after the
+  /// layer that is running. Errors: what the expert store could not provide; kCancelled. The cache
+  /// then holds what it held before, the positions of the step's own tokens excepted.
   absl::StatusOr<tensor::MatrixView<const float>> Step(std::span<const StepSequence> sequences,
-                                                       kv::PagedCache& cache);
+                                                       kv::PagedCache& cache,
+                                                       const std::atomic<bool>* cancel = nullptr);
 
   /// What the last step read.
   [[nodiscard]] const StepBytes& last_step_bytes() const { return bytes_; }
