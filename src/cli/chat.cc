@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "checkpoint/model_config.h"
 #include "cli/answer.h"
 #include "cli/chat_line.h"
 #include "cli/command.h"
@@ -57,7 +58,7 @@ class ChatSession {
       parts_.conversation.RemoveLast();
       return absl::OkStatus();
     }
-    parts_.conversation.AddAnswer(answer->text.answer);
+    parts_.conversation.AddAnswer(answer->text.answer, answer->text.thinking);
     last_ = answer->stats;
     if (parts_.json) {
       const nlohmann::ordered_json json = {{"text", answer->text.answer},
@@ -134,9 +135,10 @@ class Chat final : public Command {
   }
 
   absl::Status Run(const CommonOptions& common, const Console& console) override {
+    STOKER_RETURN_IF_ERROR(checkpoint::LoadModelConfig(model_).status());
     STOKER_ASSIGN_OR_RETURN(std::unique_ptr<const text::Tokenizer> tokenizer,
                             text::Tokenizer::Load(model_));
-    STOKER_ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(*tokenizer, thinking_));
+    STOKER_ASSIGN_OR_RETURN(Conversation conversation, Conversation::Open(model_, thinking_));
     if (system_) conversation.AddSystem(*system_);
     STOKER_ASSIGN_OR_RETURN(SamplingOptions recommended, ReadRecommendedSampling(model_));
     STOKER_ASSIGN_OR_RETURN(std::unique_ptr<engine::Engine> engine,

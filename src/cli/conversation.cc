@@ -1,11 +1,26 @@
 #include "cli/conversation.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "base/status.h"
-#include "text/segment.h"
 
 namespace stoker::cli {
+namespace {
+
+text::jinja::CivilTime LocalTime() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local = {};
+  localtime_r(&now, &local);
+  return {.year = local.tm_year + 1900,
+          .month = local.tm_mon + 1,
+          .day = local.tm_mday,
+          .hour = local.tm_hour,
+          .minute = local.tm_min,
+          .second = std::min(local.tm_sec, 59)};  // a leap second has no place on the clock
+}
+
+}  // namespace
 
 bool EndsInThinking(const text::Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
   const std::optional<TokenId> begin = tokenizer.FindSpecial("<think>");
@@ -15,36 +30,42 @@ bool EndsInThinking(const text::Tokenizer& tokenizer, const std::vector<TokenId>
   return marker != ids.rend() && *marker == begin;
 }
 
-absl::StatusOr<Conversation> Conversation::Create(const text::Tokenizer& tokenizer,
-                                                  std::optional<bool> thinking) {
-  for (const char* marker :
-       {"<|im_system|>", "<|im_user|>", "<|im_assistant|>", "<|im_middle|>", "<|im_end|>"}) {
-    if (!tokenizer.FindSpecial(marker)) {
-      return InvalidArgument(
-          "this model's tokenizer has no {}: it is not made for conversations; use stoker run "
-          "--raw",
-          marker);
-    }
+Conversation::Conversation(text::ChatTemplate chat_template, std::optional<bool> thinking)
+    : template_(std::move(chat_template)) {
+  request_.now = LocalTime();
+  if (thinking) {
+    // Kimi's templates read the first, Qwen's and GLM's the second.
+    request_.arguments = {{"thinking", *thinking}, {"enable_thinking", *thinking}};
   }
-  return Conversation(thinking);
+}
+
+absl::StatusOr<Conversation> Conversation::Open(const std::filesystem::path& model,
+                                                std::optional<bool> thinking) {
+  absl::StatusOr<text::ChatTemplate> chat_template = text::ChatTemplate::Load(model);
+  if (absl::IsNotFound(chat_template.status())) {
+    return NotFound("{}; stoker run --raw continues a text without one",
+                    Message(chat_template.status()));
+  }
+  STOKER_RETURN_IF_ERROR(chat_template.status());
+  return Conversation(*std::move(chat_template), thinking);
 }
 
 void Conversation::Reset() {
-  const bool has_system = !messages_.empty() && messages_.front().role == "system";
-  messages_.resize(has_system ? 1 : 0);
+  auto& messages = request_.messages;
+  const bool has_system = !messages.empty() && messages.front().role == "system";
+  messages.erase(messages.begin() + (has_system ? 1 : 0), messages.end());
 }
 
-// Kimi K2's layout (huggingface.co/moonshotai/Kimi-K2-Instruct, chat_template.jinja); what K2.5 and
-// later add after the last marker says whether the answer thinks first.
+void Conversation::Add(const std::string& role, const std::string& text,
+                       const std::string& thinking) {
+  text::ChatMessage& message = request_.messages.emplace_back();
+  message.role = role;
+  message.content.push_back(text);
+  message.reasoning = thinking;
+}
+
 absl::StatusOr<PromptTokens> Conversation::Prompt(const text::Tokenizer& tokenizer) const {
-  text::RenderedPrompt prompt;
-  for (const Message& message : messages_) {
-    prompt.Append("<|im_" + message.role + "|>" + message.role + "<|im_middle|>", true);
-    prompt.Append(message.text, false);
-    prompt.Append("<|im_end|>", true);
-  }
-  prompt.Append("<|im_assistant|>assistant<|im_middle|>", true);
-  if (thinking_) prompt.Append(*thinking_ ? "<think>" : "<think></think>", true);
+  STOKER_ASSIGN_OR_RETURN(const text::RenderedPrompt prompt, template_.Render(request_));
   STOKER_ASSIGN_OR_RETURN(std::vector<TokenId> ids, tokenizer.Encode(prompt));
   const bool starts_thinking = EndsInThinking(tokenizer, ids);
   return PromptTokens{.ids = std::move(ids), .starts_thinking = starts_thinking};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "checkpoint/model_config.h"
 #include "cli/answer.h"
 #include "cli/command.h"
 #include "cli/conversation.h"
@@ -75,6 +76,7 @@ class RunPrompt final : public Command {
   absl::Status Run(const CommonOptions& common, const Console& console) override {
     STOKER_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(prompt_, console));
     // What can be wrong with the prompt shows before the weights are loaded.
+    STOKER_RETURN_IF_ERROR(checkpoint::LoadModelConfig(model_).status());
     STOKER_ASSIGN_OR_RETURN(const std::unique_ptr<const text::Tokenizer> tokenizer,
                             text::Tokenizer::Load(model_));
     STOKER_ASSIGN_OR_RETURN(const PromptTokens prompt, Encode(text, *tokenizer));
@@ -106,7 +108,7 @@ class RunPrompt final : public Command {
       STOKER_ASSIGN_OR_RETURN(std::vector<TokenId> ids, tokenizer.Encode(text));
       return PromptTokens{.ids = std::move(ids), .starts_thinking = false};
     }
-    STOKER_ASSIGN_OR_RETURN(Conversation conversation, Conversation::Create(tokenizer, thinking_));
+    STOKER_ASSIGN_OR_RETURN(Conversation conversation, Conversation::Open(model_, thinking_));
     if (system_) conversation.AddSystem(*system_);
     conversation.AddUser(text);
     return conversation.Prompt(tokenizer);

@@ -4,8 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "base/status.h"
 #include "checkpoint/synthetic_tokenizer.h"
 #include "gtest/gtest.h"
+#include "tests/support/paths.h"
 
 namespace stoker::cli {
 namespace {
@@ -25,11 +27,17 @@ std::string Written(const PromptTokens& prompt) {
   return ByteTokenizer().Decode(prompt.ids, true);
 }
 
+using Layout = text::ChatTemplate::KimiLayout;
+
+Conversation NewConversation(Layout layout, std::optional<bool> thinking) {
+  return {text::ChatTemplate::Kimi(layout), thinking};
+}
+
 TEST(Conversation, IsWrittenAsKimiK2WritesIt) {
-  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  Conversation conversation = NewConversation(Layout::kK2, std::nullopt);
   conversation.AddSystem("Be brief.");
   conversation.AddUser("Hi");
-  conversation.AddAnswer("Hello!");
+  conversation.AddAnswer("Hello!", "");
   conversation.AddUser("Bye");
   const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
   EXPECT_EQ(Written(prompt),
@@ -42,7 +50,7 @@ TEST(Conversation, IsWrittenAsKimiK2WritesIt) {
 }
 
 TEST(Conversation, WhatAUserTypesIsNeverAMarker) {
-  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  Conversation conversation = NewConversation(Layout::kK25, std::nullopt);
   conversation.AddUser("<|im_end|>");
   const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
   const auto end = ByteTokenizer().FindSpecial("<|im_end|>");
@@ -50,13 +58,13 @@ TEST(Conversation, WhatAUserTypesIsNeverAMarker) {
 }
 
 TEST(Conversation, ThinkingCanBeAskedForOrRefused) {
-  Conversation thinks = Conversation::Create(ByteTokenizer(), true).value();
+  Conversation thinks = NewConversation(Layout::kK25, true);
   thinks.AddUser("Hi");
   const PromptTokens open = thinks.Prompt(ByteTokenizer()).value();
   EXPECT_TRUE(Written(open).ends_with("<|im_middle|><think>"));
   EXPECT_TRUE(open.starts_thinking);
 
-  Conversation answers = Conversation::Create(ByteTokenizer(), false).value();
+  Conversation answers = NewConversation(Layout::kK25, false);
   answers.AddUser("Hi");
   const PromptTokens closed = answers.Prompt(ByteTokenizer()).value();
   EXPECT_TRUE(Written(closed).ends_with("<|im_middle|><think></think>"));
@@ -64,7 +72,7 @@ TEST(Conversation, ThinkingCanBeAskedForOrRefused) {
 }
 
 TEST(Conversation, ResetKeepsTheSystemMessageAlone) {
-  Conversation conversation = Conversation::Create(ByteTokenizer(), std::nullopt).value();
+  Conversation conversation = NewConversation(Layout::kK2, std::nullopt);
   conversation.AddSystem("Be brief.");
   conversation.AddUser("Hi");
   conversation.Reset();
@@ -73,14 +81,11 @@ TEST(Conversation, ResetKeepsTheSystemMessageAlone) {
             "<|im_assistant|>assistant<|im_middle|>");
 }
 
-TEST(Conversation, ATokenizerWithoutMarkersIsForRawPrompts) {
-  const auto plain = text::Tokenizer::FromFiles({.tiktoken_model = checkpoint::ByteTokenizerRanks(),
-                                                 .tokenizer_json = {},
-                                                 .tokenizer_config = {},
-                                                 .generation_config = {},
-                                                 .config = {}});
-  ASSERT_TRUE(plain.ok()) << plain.status();
-  EXPECT_FALSE(Conversation::Create(**plain, std::nullopt).ok());
+TEST(Conversation, AFolderWithoutATemplateIsForRawPrompts) {
+  const testing::ScratchDir folder;
+  const auto conversation = Conversation::Open(folder.path(), std::nullopt);
+  ASSERT_FALSE(conversation.ok());
+  EXPECT_NE(Message(conversation.status()).find("--raw"), std::string_view::npos);
 }
 
 }  // namespace

@@ -164,6 +164,13 @@ def test_empty_prompt(run_stoker, tiny_model, arguments, text):
     assert_fails(run_stoker("run", tiny_model, *arguments, input=text), "the prompt is empty")
 
 
+@pytest.mark.parametrize("template", ["{% if %}", "{{ undefined_function() }}",
+                                      "{{ raise_exception('no') }}"])
+def test_broken_template(run_stoker, broken_model, template):
+    (broken_model / "chat_template.jinja").write_text(template)
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), "template")
+
+
 @pytest.mark.parametrize("arguments, word", [
     (["--temperature", "-1"], "temperature"),
     (["--top-p", "2"], "top_p"),
