@@ -1,6 +1,6 @@
 #include "cli/interrupt.h"
 
-#include <signal.h>
+#include <csignal>
 #include <unistd.h>
 
 namespace stoker::cli {

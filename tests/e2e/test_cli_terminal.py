@@ -186,7 +186,7 @@ def test_control_c_while_input_is_read(stoker_path, tiny_model):
     assert process.stderr.read() == b""
 
 
-@pytest.mark.parametrize("delay_ms", [5, 20, 50, 100, 200, 400, 800])
+@pytest.mark.parametrize("delay_ms", [5, 20, 50, 100, 200])
 def test_control_c_at_any_moment(stoker_path, tiny_model, delay_ms):
     """Load, a prompt of many steps, and an answer without end: whatever is interrupted, it ends."""
     process = subprocess.Popen(
