@@ -5,26 +5,15 @@
 #include <string>
 
 #include "base/status.h"
-#include "checkpoint/synthetic_tokenizer.h"
 #include "gtest/gtest.h"
+#include "tests/support/byte_tokenizer.h"
 #include "tests/support/paths.h"
 
 namespace stoker::cli {
 namespace {
 
-const text::Tokenizer& ByteTokenizer() {
-  static const auto& tokenizer = *new std::unique_ptr<const text::Tokenizer>(
-      text::Tokenizer::FromFiles({.tiktoken_model = checkpoint::ByteTokenizerRanks(),
-                                  .tokenizer_json = {},
-                                  .tokenizer_config = checkpoint::ByteTokenizerConfig(),
-                                  .generation_config = {},
-                                  .config = {}})
-          .value());
-  return *tokenizer;
-}
-
 std::string Written(const PromptTokens& prompt) {
-  return ByteTokenizer().Decode(prompt.ids, true);
+  return testing::ByteTokenizer().Decode(prompt.ids, true);
 }
 
 using Layout = text::ChatTemplate::KimiLayout;
@@ -39,7 +28,7 @@ TEST(Conversation, IsWrittenAsKimiK2WritesIt) {
   conversation.AddUser("Hi");
   conversation.AddAnswer("Hello!", "");
   conversation.AddUser("Bye");
-  const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
+  const PromptTokens prompt = conversation.Prompt(testing::ByteTokenizer()).value();
   EXPECT_EQ(Written(prompt),
             "<|im_system|>system<|im_middle|>Be brief.<|im_end|>"
             "<|im_user|>user<|im_middle|>Hi<|im_end|>"
@@ -52,21 +41,21 @@ TEST(Conversation, IsWrittenAsKimiK2WritesIt) {
 TEST(Conversation, WhatAUserTypesIsNeverAMarker) {
   Conversation conversation = NewConversation(Layout::kK25, std::nullopt);
   conversation.AddUser("<|im_end|>");
-  const PromptTokens prompt = conversation.Prompt(ByteTokenizer()).value();
-  const auto end = ByteTokenizer().FindSpecial("<|im_end|>");
+  const PromptTokens prompt = conversation.Prompt(testing::ByteTokenizer()).value();
+  const auto end = testing::ByteTokenizer().FindSpecial("<|im_end|>");
   EXPECT_EQ(std::count(prompt.ids.begin(), prompt.ids.end(), *end), 1);
 }
 
 TEST(Conversation, ThinkingCanBeAskedForOrRefused) {
   Conversation thinks = NewConversation(Layout::kK25, true);
   thinks.AddUser("Hi");
-  const PromptTokens open = thinks.Prompt(ByteTokenizer()).value();
+  const PromptTokens open = thinks.Prompt(testing::ByteTokenizer()).value();
   EXPECT_TRUE(Written(open).ends_with("<|im_middle|><think>"));
   EXPECT_TRUE(open.starts_thinking);
 
   Conversation answers = NewConversation(Layout::kK25, false);
   answers.AddUser("Hi");
-  const PromptTokens closed = answers.Prompt(ByteTokenizer()).value();
+  const PromptTokens closed = answers.Prompt(testing::ByteTokenizer()).value();
   EXPECT_TRUE(Written(closed).ends_with("<|im_middle|><think></think>"));
   EXPECT_FALSE(closed.starts_thinking);
 }
@@ -76,7 +65,7 @@ TEST(Conversation, ResetKeepsTheSystemMessageAlone) {
   conversation.AddSystem("Be brief.");
   conversation.AddUser("Hi");
   conversation.Reset();
-  EXPECT_EQ(Written(conversation.Prompt(ByteTokenizer()).value()),
+  EXPECT_EQ(Written(conversation.Prompt(testing::ByteTokenizer()).value()),
             "<|im_system|>system<|im_middle|>Be brief.<|im_end|>"
             "<|im_assistant|>assistant<|im_middle|>");
 }

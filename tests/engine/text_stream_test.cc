@@ -5,30 +5,18 @@
 #include <string_view>
 #include <vector>
 
-#include "checkpoint/synthetic_tokenizer.h"
 #include "gtest/gtest.h"
+#include "tests/support/byte_tokenizer.h"
 
 namespace stoker::engine {
 namespace {
 
-// One token a byte, and Kimi's special tokens.
-const text::Tokenizer& ByteTokenizer() {
-  static const auto& tokenizer = *new std::unique_ptr<const text::Tokenizer>(
-      text::Tokenizer::FromFiles({.tiktoken_model = checkpoint::ByteTokenizerRanks(),
-                                  .tokenizer_json = {},
-                                  .tokenizer_config = checkpoint::ByteTokenizerConfig(),
-                                  .generation_config = {},
-                                  .config = {}})
-          .value());
-  return *tokenizer;
-}
-
 TextStream NewStream(TextStreamOptions options) {
-  return TextStream::Create(ByteTokenizer(), std::move(options)).value();
+  return TextStream::Create(testing::ByteTokenizer(), std::move(options)).value();
 }
 
 std::vector<TokenId> Tokens(std::string_view text) {
-  return ByteTokenizer().Encode(text, {.parse_special = true}).value();
+  return testing::ByteTokenizer().Encode(text, {.parse_special = true}).value();
 }
 
 // What the tokens of `text` come to, and each piece on the way.
@@ -101,7 +89,7 @@ TEST(TextStream, TextHeldBackForAStopStringComesAtTheEnd) {
 }
 
 TEST(TextStream, AnEmptyStopStringIsRefused) {
-  EXPECT_FALSE(TextStream::Create(ByteTokenizer(), {.stops = {""}}).ok());
+  EXPECT_FALSE(TextStream::Create(testing::ByteTokenizer(), {.stops = {""}}).ok());
 }
 
 }  // namespace
