@@ -119,8 +119,8 @@ absl::StatusOr<std::vector<BenchRow>> ModelBench::Decode(const DecodePlan& plan,
   std::vector<BenchRow> rows;
   for (const std::size_t batch : plan.batches) {
     bar.Update(rows.size(), plan.batches.size());
-    STOKER_ASSIGN_OR_RETURN(BenchRow row, DecodeRow(batch, plan, sequences));
-    rows.push_back(std::move(row));
+    STOKER_ASSIGN_OR_RETURN(const BenchRow row, DecodeRow(batch, plan, sequences));
+    rows.push_back(row);
   }
   return rows;
 }

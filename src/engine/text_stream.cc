@@ -7,7 +7,7 @@
 namespace stoker::engine {
 
 absl::StatusOr<TextStream> TextStream::Create(const text::Tokenizer& tokenizer,
-                                              TextStreamOptions options) {
+                                              const TextStreamOptions& options) {
   STOKER_ASSIGN_OR_RETURN(text::StopMatcher stop, text::StopMatcher::Create(options.stops));
   TextStream stream(tokenizer, std::move(stop), options.splits_thinking && options.starts_thinking);
   if (options.splits_thinking) {

@@ -40,7 +40,7 @@ class TextStream {
  public:
   /// Errors: as text::StopMatcher::Create.
   static absl::StatusOr<TextStream> Create(const text::Tokenizer& tokenizer,
-                                           TextStreamOptions options);
+                                           const TextStreamOptions& options);
 
   /// The text that this token completes. Nothing once stopped.
   TextDelta Push(TokenId token);

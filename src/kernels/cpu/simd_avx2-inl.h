@@ -147,7 +147,7 @@ STOKER_INLINE GroupSum StartGroup(std::int32_t offset) {
   return {_mm256_setzero_si256(), _mm256_setzero_si256(), offset};
 }
 STOKER_INLINE void AddDot4(GroupSum& sum, const Nibbles& weights, const std::int8_t* x) {
-  std::int32_t four;
+  std::int32_t four = 0;
   __builtin_memcpy(&four, x, sizeof(four));
   const __m256i all = _mm256_set1_epi32(four);
   sum.a = _mm256_add_epi16(sum.a, _mm256_maddubs_epi16(weights.a, all));

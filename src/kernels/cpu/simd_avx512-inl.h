@@ -122,7 +122,7 @@ STOKER_INLINE GroupSum StartGroup(std::int32_t offset) {
   return {_mm512_set1_epi32(offset)};
 }
 STOKER_INLINE void AddDot4(GroupSum& sum, Nibbles weights, const std::int8_t* x) {
-  std::int32_t four;
+  std::int32_t four = 0;
   __builtin_memcpy(&four, x, sizeof(four));
   sum.v = _mm512_dpbusd_epi32(sum.v, weights.v, _mm512_set1_epi32(four));
 }

@@ -99,7 +99,7 @@ STOKER_INLINE F TimesPowerOf2(F a, F n) {
 }
 
 STOKER_INLINE float Bf16At(const std::byte* from, std::size_t index) {
-  tensor::Bf16 value;
+  tensor::Bf16 value{};
   __builtin_memcpy(&value, from + 2 * index, 2);
   return tensor::ToFloat(value);
 }
@@ -121,7 +121,7 @@ STOKER_INLINE void SplitBf16Pairs(F pairs, F& even, F& odd) {
 }
 STOKER_INLINE F LoadF16(const std::byte* from) {
   return EachLane([=](int i) {
-    tensor::F16 value;
+    tensor::F16 value{};
     __builtin_memcpy(&value, from + 2 * i, 2);
     return tensor::ToFloat(value);
   });

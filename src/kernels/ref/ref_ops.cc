@@ -108,11 +108,11 @@ float KvAt(const MlaSegmentArgs& args, std::size_t position, std::size_t element
   const std::byte* entry =
       args.kv->Entry(args.block_ids[position / kKvBlockTokens], position % kKvBlockTokens);
   if (args.kv->dtype == KvDType::kF32) {
-    float value;
+    float value = 0;
     std::memcpy(&value, entry + element * sizeof(value), sizeof(value));
     return value;
   }
-  tensor::Bf16 value;
+  tensor::Bf16 value{};
   std::memcpy(&value, entry + element * sizeof(value), sizeof(value));
   return tensor::ToFloat(value);
 }
