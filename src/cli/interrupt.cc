@@ -1,6 +1,9 @@
 #include "cli/interrupt.h"
 
+#include <poll.h>
 #include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 
 namespace stoker::cli {
@@ -40,6 +43,22 @@ void SetPatience(int presses) {
 
 const std::atomic<bool>& InterruptFlag() {
   return interrupted;
+}
+
+bool WaitForInput(int fd) {
+  sigset_t interrupt;
+  sigset_t before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  while (!interrupted.load()) {
+    // ppoll lets the signal in and sleeps as one step.
+    pollfd input = {.fd = fd, .events = POLLIN, .revents = 0};
+    if (ppoll(&input, 1, nullptr, &before) >= 0 || errno != EINTR) break;
+  }
+  const bool came_first = interrupted.load();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return !came_first;
 }
 
 bool TakeInterrupt() {

@@ -19,6 +19,11 @@ void SetPatience(int presses);
 /// Set once Ctrl-C has been pressed; to hand to what should stop.
 const std::atomic<bool>& InterruptFlag();
 
+/// Waits until `fd` can be read, or is at its end. False where Ctrl-C came first, be it before the
+/// call: no press is lost between looking at the flag and sleeping. Threads other than the caller's
+/// must block SIGINT, as a ThreadPool's do.
+bool WaitForInput(int fd);
+
 /// Whether Ctrl-C has been pressed since the last call; clears the flag.
 bool TakeInterrupt();
 

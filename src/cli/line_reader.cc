@@ -7,6 +7,7 @@
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -23,6 +24,26 @@ char more_prompt[] = ". ";
 // libedit asks a plain function for the prompt.
 bool continues = false;
 
+// libedit's own reader looks for a signal only while it sleeps in read(), and would lose one that
+// comes between two characters.
+int ReadCharacter(EditLine*, wchar_t* character) {
+  std::mbstate_t state = {};
+  for (;;) {
+    char byte = 0;
+    if (!WaitForInput(STDIN_FILENO)) return -1;
+    const ssize_t count = read(STDIN_FILENO, &byte, 1);
+    if (count == 0) return 0;
+    if (count < 0) {
+      if (errno == EINTR) continue;
+      return -1;
+    }
+    const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
+    constexpr auto kIncomplete = static_cast<std::size_t>(-2);
+    if (length <= 1) return 1;
+    if (length != kIncomplete) state = {};  // not UTF-8: the byte is dropped
+  }
+}
+
 char* Prompt(EditLine*) {
   return continues ? more_prompt : first_prompt;
 }
@@ -36,6 +57,7 @@ class EditedInput final : public LineReader {
     if (locale == nullptr || std::string_view(locale) == "C") std::setlocale(LC_CTYPE, "C.UTF-8");
     editor_ = el_init("stoker", stdin, stdout, stderr);
     el_set(editor_, EL_PROMPT, &Prompt);
+    el_set(editor_, EL_GETCFN, &ReadCharacter);
     el_set(editor_, EL_EDITOR, "emacs");
     // A Ctrl-D typed before the editor takes the terminal arrives as a NUL.
     el_set(editor_, EL_BIND, "^@", "em-delete-or-list", nullptr);
@@ -119,8 +141,11 @@ class PipedInput final : public LineReader {
         return LineEvent::kLine;
       }
       char bytes[4096];
+      if (!WaitForInput(STDIN_FILENO)) {
+        TakeInterrupt();
+        return LineEvent::kInterrupt;
+      }
       const ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
-      if (TakeInterrupt()) return LineEvent::kInterrupt;
       if (count > 0) {
         buffer_.append(bytes, static_cast<std::size_t>(count));
       } else if (count == 0 || errno != EINTR) {

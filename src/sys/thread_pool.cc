@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <numeric>
 #include <thread>
 
@@ -137,11 +138,17 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
   // More workers than cores cannot each have one: leave placement to the scheduler.
   const bool pin = options.pin && static_cast<std::size_t>(threads) <= order.size();
   if (pin) PinCurrentThread(order[0].cpu);
+  // Helpers inherit the mask: signals are for the program's own threads, which may wait for them.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int worker = 1; worker < threads; ++worker) {
     const int cpu = pin ? order[static_cast<std::size_t>(worker)].cpu : -1;
     state_->helpers.emplace_back(
         [state = state_.get(), worker, cpu] { state->HelperLoop(worker, cpu); });
   }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ThreadPool::~ThreadPool() {

@@ -163,6 +163,18 @@ def test_control_c_at_an_empty_prompt_says_how_to_leave(terminal, tiny_model):
     assert chat.wait() == 0
 
 
+def test_no_control_c_among_typed_characters_is_lost(terminal, tiny_model):
+    """The signal may come while the editor is between two characters."""
+    chat = terminal("chat", tiny_model)
+    chat.expect("> ")
+    for _ in range(100):
+        chat.send(b"abcdefgh" + CONTROL_C)
+        chat.expect("use /exit or Ctrl-D")
+        chat.expect("> ")
+    chat.send("größe 漢字\x15".encode() + CONTROL_D)
+    assert chat.wait() == 0
+
+
 def test_the_summary_and_colours_are_for_terminals(terminal, tiny_model):
     run = terminal("run", tiny_model, "--raw", "-p", "x", "-n", 4, "--greedy", "--logit-bias", "65=100")
     assert run.wait() == 0
