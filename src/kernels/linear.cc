@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/container/inlined_vector.h"
 #include "base/check.h"
 #include "kernels/op_table.h"
 #include "kernels/tasks.h"
@@ -56,21 +55,15 @@ void QuantizedRows::Assign(const Context& context, tensor::MatrixView<const floa
 }
 
 void Linear(const Context& context, std::span<const LinearJob> jobs) {
-  // Tasks [first_task[j], first_task[j + 1]) belong to job j.
-  absl::InlinedVector<std::size_t, 129> first_task(1, 0);
-  absl::InlinedVector<std::size_t, 128> panels_per_task;
-  for (const LinearJob& job : jobs) {
-    CheckJob(context, job);
-    panels_per_task.push_back(PanelsPerTask(job.weight, job.y.rows));
-    const std::size_t tasks =
-        job.y.rows == 0 ? 0 : DivCeil(job.weight.panels(), panels_per_task.back());
-    first_task.push_back(first_task.back() + tasks);
-  }
-  ForEachTask(context, first_task.back(), [&](std::size_t task, int /*worker*/) {
-    const std::size_t j = OwnerOf(first_task, task);
-    const std::size_t first = (task - first_task[j]) * panels_per_task[j];
-    const std::size_t count = std::min(panels_per_task[j], jobs[j].weight.panels() - first);
-    RunPanels(*context.ops, jobs[j], first, count);
+  for (const LinearJob& job : jobs) CheckJob(context, job);
+  PanelTasks tasks;
+  tasks.Assign(context.pool->workers_per_node(), jobs.size(), [&](std::size_t j) {
+    const LinearJob& job = jobs[j];
+    return PanelTasks::Cut{.units = job.y.rows == 0 ? 0 : job.weight.panels(),
+                           .step = PanelsPerTask(job.weight, job.y.rows)};
+  });
+  ForEachTask(context, tasks, [&](const PanelTasks::Piece& piece, int /*worker*/) {
+    RunPanels(*context.ops, jobs[piece.job], piece.first, piece.count);
   });
 }
 

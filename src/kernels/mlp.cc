@@ -18,13 +18,6 @@ constexpr std::size_t kUnitPanels = kUnitRows / kPanelRows;
 /// One worker's scratch row: a unit of gate, then a unit of up.
 constexpr std::size_t kScratchCols = 2 * kUnitRows;
 
-/// Where a job's inner activations [rows, width] lie in the workspace.
-struct Inner {
-  std::size_t first = 0;  ///< element offset
-  std::size_t units_per_task = 1;
-  std::size_t down_panels_per_task = 1;
-};
-
 bool Quantizes(const Context& context, const PackedMatrix& weight) {
   return weight.format == WeightFormat::kInt4Group32 && context.ops->quantizes_activations;
 }
@@ -32,12 +25,12 @@ bool Quantizes(const Context& context, const PackedMatrix& weight) {
 }  // namespace
 
 struct MlpWorkspace::Buffers {
-  std::vector<Inner> inner;              // [jobs]
-  std::vector<std::size_t> gate_starts;  // [jobs + 1] first task of each job
-  std::vector<std::size_t> down_starts;
-  std::vector<float> hidden;           // inner activations of jobs whose down takes float32
-  std::vector<QuantizedGroup> groups;  // and of those whose down takes 8 bits, 32 to a group
-  std::vector<float> scratch;          // [workers, rows, kScratchCols]
+  PanelTasks gate_tasks;
+  PanelTasks down_tasks;
+  std::vector<std::size_t> inner_first;  // [jobs] where a job's inner activations [rows, width] lie
+  std::vector<float> hidden;             // inner activations of jobs whose down takes float32
+  std::vector<QuantizedGroup> groups;    // and of those whose down takes 8 bits, 32 to a group
+  std::vector<float> scratch;            // [workers, rows, kScratchCols]
   std::size_t scratch_rows = 0;
 };
 
@@ -66,12 +59,29 @@ void CheckJob(const Context& context, const Activations& input, const MlpJob& jo
   }
 }
 
-/// Lays out tasks and inner activations, and sizes the buffers.
+/// Cuts both passes into tasks.
+void PlanTasks(const Context& context, std::span<const MlpJob> jobs, Buffers& buffers) {
+  const std::vector<int>& workers = context.pool->workers_per_node();
+  buffers.gate_tasks.Assign(workers, jobs.size(), [&](std::size_t j) {
+    const PackedMatrix& gate = jobs[j].weights->gate;
+    const std::size_t rows = jobs[j].input_rows.size();
+    // A unit reads two panels of gate and two of up.
+    return PanelTasks::Cut{
+        .units = rows == 0 ? 0 : DivCeil(gate.rows, kUnitRows),
+        .step = std::max<std::size_t>(1, PanelsPerTask(gate, rows) / (2 * kUnitPanels))};
+  });
+  buffers.down_tasks.Assign(workers, jobs.size(), [&](std::size_t j) {
+    const PackedMatrix& down = jobs[j].weights->down;
+    const std::size_t rows = jobs[j].input_rows.size();
+    return PanelTasks::Cut{.units = rows == 0 ? 0 : down.panels(),
+                           .step = PanelsPerTask(down, rows)};
+  });
+}
+
+/// Plans tasks, lays out inner activations, and sizes the buffers.
 void Plan(const Context& context, const Activations& input, std::span<const MlpJob> jobs,
           std::size_t output_cols, Buffers& buffers) {
-  buffers.inner.clear();
-  buffers.gate_starts.assign(1, 0);
-  buffers.down_starts.assign(1, 0);
+  buffers.inner_first.clear();
   std::size_t elements = 0;
   std::size_t most_rows = 0;
   bool floats = false;
@@ -80,20 +90,12 @@ void Plan(const Context& context, const Activations& input, std::span<const MlpJ
     CheckJob(context, input, job, output_cols);
     const MlpWeights& weights = *job.weights;
     const std::size_t rows = job.input_rows.size();
-    // A unit reads two panels of gate and two of up.
-    const std::size_t units_per_task =
-        std::max<std::size_t>(1, PanelsPerTask(weights.gate, rows) / (2 * kUnitPanels));
-    const std::size_t down_panels = PanelsPerTask(weights.down, rows);
-    buffers.inner.push_back({elements, units_per_task, down_panels});
-    const std::size_t units = DivCeil(weights.gate.rows, kUnitRows);
-    buffers.gate_starts.push_back(buffers.gate_starts.back() +
-                                  (rows == 0 ? 0 : DivCeil(units, units_per_task)));
-    buffers.down_starts.push_back(buffers.down_starts.back() +
-                                  (rows == 0 ? 0 : DivCeil(weights.down.panels(), down_panels)));
+    buffers.inner_first.push_back(elements);
     elements += DivCeil(rows * weights.gate.rows, kUnitRows) * kUnitRows;
     most_rows = std::max(most_rows, rows);
     (Quantizes(context, weights.down) ? bytes : floats) = true;
   }
+  PlanTasks(context, jobs, buffers);
   if (floats) Grow(buffers.hidden, elements);
   if (bytes) Grow(buffers.groups, elements / kInt4Group);
   buffers.scratch_rows = most_rows;
@@ -129,7 +131,7 @@ void GateAndUp(const Context& context, const Activations& input, const MlpJob& j
 
 /// One unit: rows [unit * 32, unit * 32 + 32) of the job's inner activations, for all its tokens.
 void RunUnit(const Context& context, const Activations& input, const MlpJob& job,
-             const Inner& inner, std::size_t unit, Buffers& buffers, float* scratch) {
+             std::size_t inner_first, std::size_t unit, Buffers& buffers, float* scratch) {
   const MlpWeights& weights = *job.weights;
   const std::size_t width = weights.gate.rows;
   const std::size_t first_panel = unit * kUnitPanels;
@@ -140,28 +142,30 @@ void RunUnit(const Context& context, const Activations& input, const MlpJob& job
   const bool quantizes = Quantizes(context, weights.down);
   for (std::size_t token = 0; token < job.input_rows.size(); ++token) {
     float* gate = scratch + token * kScratchCols;
-    const std::size_t at = inner.first + token * width + first_row;
+    const std::size_t at = inner_first + token * width + first_row;
     context.ops->swiglu(gate, gate + kUnitRows, rows,
                         quantizes ? gate : buffers.hidden.data() + at);
     if (quantizes) context.ops->quantize(gate, 1, buffers.groups.data() + at / kInt4Group);
   }
 }
 
-void RunDown(const Context& context, const MlpJob& job, const Inner& inner, std::size_t first,
+/// Panels [piece.first, piece.first + piece.count) of the job's down.
+void RunDown(const Context& context, const MlpJob& job, const PanelTasks::Piece& piece,
              const Buffers& buffers, tensor::MatrixView<float> output) {
   const PackedMatrix& down = job.weights->down;
-  const std::size_t count = std::min(inner.down_panels_per_task, down.panels() - first);
+  const std::size_t first = piece.first;
+  const std::size_t inner_first = buffers.inner_first[piece.job];
   ProductArgs args{.format = down.format,
                    .cols = down.cols,
-                   .last_lanes = LanesOf(down, first + count - 1),
+                   .last_lanes = LanesOf(down, first + piece.count - 1),
                    .tokens = job.output_rows.size(),
                    .y = {output.data + first * kPanelRows, output.stride, job.output_rows.data()}};
   if (Quantizes(context, down)) {
-    args.quantized = {buffers.groups.data() + inner.first / kInt4Group, down.cols / kInt4Group};
+    args.quantized = {buffers.groups.data() + inner_first / kInt4Group, down.cols / kInt4Group};
   } else {
-    args.x = {buffers.hidden.data() + inner.first, down.cols};
+    args.x = {buffers.hidden.data() + inner_first, down.cols};
   }
-  const PanelList panels(down, first, count);
+  const PanelList panels(down, first, piece.count);
   args.panels = panels.span();
   context.ops->product(args);
 }
@@ -172,23 +176,16 @@ void GroupedMlp(const Context& context, const Activations& input, std::span<cons
                 MlpWorkspace& workspace, tensor::MatrixView<float> output) {
   Buffers& buffers = workspace.buffers();
   Plan(context, input, jobs, output.cols, buffers);
-  ForEachTask(context, buffers.gate_starts.back(), [&](std::size_t task, int worker) {
-    const std::size_t j = OwnerOf(buffers.gate_starts, task);
-    const Inner& inner = buffers.inner[j];
+  ForEachTask(context, buffers.gate_tasks, [&](const PanelTasks::Piece& piece, int worker) {
     float* scratch = buffers.scratch.data() +
                      static_cast<std::size_t>(worker) * buffers.scratch_rows * kScratchCols;
-    const std::size_t units = DivCeil(jobs[j].weights->gate.rows, kUnitRows);
-    const std::size_t first = (task - buffers.gate_starts[j]) * inner.units_per_task;
-    const std::size_t end = std::min(units, first + inner.units_per_task);
-    for (std::size_t unit = first; unit < end; ++unit) {
-      RunUnit(context, input, jobs[j], inner, unit, buffers, scratch);
+    for (std::size_t unit = piece.first; unit < piece.first + piece.count; ++unit) {
+      RunUnit(context, input, jobs[piece.job], buffers.inner_first[piece.job], unit, buffers,
+              scratch);
     }
   });
-  ForEachTask(context, buffers.down_starts.back(), [&](std::size_t task, int /*worker*/) {
-    const std::size_t j = OwnerOf(buffers.down_starts, task);
-    const Inner& inner = buffers.inner[j];
-    RunDown(context, jobs[j], inner, (task - buffers.down_starts[j]) * inner.down_panels_per_task,
-            buffers, output);
+  ForEachTask(context, buffers.down_tasks, [&](const PanelTasks::Piece& piece, int /*worker*/) {
+    RunDown(context, jobs[piece.job], piece, buffers, output);
   });
 }
 

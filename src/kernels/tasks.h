@@ -11,6 +11,7 @@
 #include "kernels/linear.h"
 #include "kernels/op_table.h"
 #include "kernels/packed_matrix.h"
+#include "kernels/panel_tasks.h"
 
 /// How the drivers cut work into tasks. Cutting never changes a result.
 namespace stoker::kernels {
@@ -60,13 +61,6 @@ class PanelList {
   std::size_t count_ = 0;
 };
 
-/// The index i with starts[i] <= task < starts[i + 1], for ascending `starts` from 0.
-template <typename Starts>
-std::size_t OwnerOf(const Starts& starts, std::size_t task) {
-  const auto after = std::upper_bound(starts.begin(), starts.end(), task);
-  return static_cast<std::size_t>(after - starts.begin()) - 1;
-}
-
 inline RowSet<const QuantizedGroup> RowsOf(const QuantizedRows* rows, const std::int32_t* index) {
   if (rows == nullptr) return {};
   return {rows->row(0), rows->cols() / tensor::kInt4Group, index};
@@ -79,6 +73,17 @@ void ForEachTask(const Context& context, std::size_t tasks, const Fn& fn) {
     fn(std::size_t{0}, 0);
   } else if (tasks > 1) {
     context.pool->ParallelFor(tasks, fn);
+  }
+}
+
+/// Runs fn(piece, worker) for every piece, each node's own first.
+template <typename Fn>
+void ForEachTask(const Context& context, const PanelTasks& tasks, const Fn& fn) {
+  if (tasks.size() == 1) {
+    fn(tasks[0], 0);
+  } else if (tasks.size() > 1) {
+    context.pool->ParallelFor(tasks.shares(),
+                              [&](std::size_t task, int worker) { fn(tasks[task], worker); });
   }
 }
 

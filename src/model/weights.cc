@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "kernels/panel_tasks.h"
 #include "tensor/dequantise.h"
 
 namespace stoker::model {
@@ -205,50 +207,43 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // One task packs some panels of one matrix.
-  struct Task {
-    const PlannedMatrix* matrix;
-    std::size_t first_panel;
-    std::size_t panel_count;
-  };
-
-  static void AppendTasks(const PlannedMatrix& matrix, std::vector<Task>& tasks) {
-    const std::size_t panels = matrix.target->panels();
-    const std::size_t step = std::max<std::size_t>(1, kTaskBytes / matrix.target->panel_bytes());
-    for (std::size_t panel = 0; panel < panels; panel += step) {
-      tasks.push_back({&matrix, panel, std::min(step, panels - panel)});
-    }
-  }
-
   absl::Status PackAll(const LoadProgress& progress) {
     std::memcpy(weights_.memory.bytes().data() + embedding_offset_, embedding_source_.weight.data(),
                 embedding_source_.weight.size());
     std::size_t done = embedding_source_.weight.size();
-    std::vector<Task> tasks;
+    std::size_t first = 0;  // of the matrices not yet packed
     std::size_t batch_bytes = 0;
     constexpr std::size_t kBatchBytes = std::size_t{256} << 20;  // between two looks at progress
     for (std::size_t i = 0; i < planned_.size(); ++i) {
-      AppendTasks(planned_[i], tasks);
       batch_bytes += planned_[i].target->bytes();
       if (batch_bytes < kBatchBytes && i + 1 < planned_.size()) continue;
-      STOKER_RETURN_IF_ERROR(RunTasks(tasks));
-      tasks.clear();
+      STOKER_RETURN_IF_ERROR(Pack(std::span(planned_).subspan(first, i + 1 - first)));
+      first = i + 1;
       done += std::exchange(batch_bytes, 0);
       if (progress && !progress(done, total_bytes_)) return Cancelled("loading was interrupted");
     }
     return absl::OkStatus();
   }
 
-  absl::Status RunTasks(const std::vector<Task>& tasks) {
+  // The workers that later read a panel write it: so its memory is their node's.
+  absl::Status Pack(std::span<const PlannedMatrix> matrices) {
+    kernels::PanelTasks tasks;
+    tasks.Assign(context_.pool->workers_per_node(), matrices.size(), [&](std::size_t i) {
+      const PackedMatrix& target = *matrices[i].target;
+      return kernels::PanelTasks::Cut{
+          .units = target.panels(),
+          .step = std::max<std::size_t>(1, kTaskBytes / target.panel_bytes())};
+    });
     std::mutex mutex;
     absl::Status first_error;
-    context_.pool->ParallelFor(tasks.size(), [&](std::size_t index, int) {
-      const Task& task = tasks[index];
-      const absl::Status status = kernels::PackPanels(task.matrix->source, *task.matrix->target,
-                                                      task.first_panel, task.panel_count);
+    context_.pool->ParallelFor(tasks.shares(), [&](std::size_t task, int /*worker*/) {
+      const kernels::PanelTasks::Piece& piece = tasks[task];
+      const PlannedMatrix& matrix = matrices[piece.job];
+      const absl::Status status =
+          kernels::PackPanels(matrix.source, *matrix.target, piece.first, piece.count);
       if (status.ok()) return;
       const std::lock_guard lock(mutex);
-      if (first_error.ok()) first_error = At(task.matrix->name, status);
+      if (first_error.ok()) first_error = At(matrix.name, status);
     });
     return first_error;
   }

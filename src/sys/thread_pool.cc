@@ -74,7 +74,8 @@ struct ThreadPool::State {
 
   std::vector<int> worker_node;
   std::vector<int> workers_per_node;
-  std::vector<Share> shares;  // by node
+  std::vector<Share> shares;           // by node
+  std::vector<TaskRange> even_shares;  // by node; scratch of the ParallelFor that divides evenly
   const absl::FunctionRef<void(std::size_t, int)>* job = nullptr;
   alignas(64) std::atomic<std::uint32_t> generation{0};  // a new value starts a job
   alignas(64) std::atomic<int> running{0};               // helpers still inside the job
@@ -130,6 +131,7 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
       options.threads > 0 ? options.threads : static_cast<int>(topology.cores.size());
   state_->workers_per_node.assign(topology.node_os_index.size(), 0);
   state_->shares = std::vector<State::Share>(topology.node_os_index.size());
+  state_->even_shares.resize(topology.node_os_index.size());
   for (int worker = 0; worker < threads; ++worker) {
     const int node = order[static_cast<std::size_t>(worker) % order.size()].node;
     state_->worker_node.push_back(node);
@@ -168,15 +170,23 @@ const std::vector<int>& ThreadPool::workers_per_node() const {
 
 void ThreadPool::ParallelFor(std::size_t tasks,
                              absl::FunctionRef<void(std::size_t task, int worker)> fn) {
-  if (tasks == 0) return;
-  if (tasks == 1 || state_->helpers.empty()) {
+  for (std::size_t node = 0; node < state_->even_shares.size(); ++node) {
+    state_->even_shares[node] = NodeShare(tasks, state_->workers_per_node, node);
+  }
+  ParallelFor(state_->even_shares, fn);
+}
+
+void ThreadPool::ParallelFor(std::span<const TaskRange> shares,
+                             absl::FunctionRef<void(std::size_t task, int worker)> fn) {
+  STOKER_CHECK(shares.size() == state_->shares.size());
+  const std::size_t tasks = shares.back().end;
+  if (tasks <= 1 || state_->helpers.empty()) {
     for (std::size_t task = 0; task < tasks; ++task) fn(task, 0);
     return;
   }
-  for (std::size_t node = 0; node < state_->shares.size(); ++node) {
-    const TaskRange range = NodeShare(tasks, state_->workers_per_node, node);
-    state_->shares[node].next.store(range.begin, std::memory_order_relaxed);
-    state_->shares[node].end = range.end;
+  for (std::size_t node = 0; node < shares.size(); ++node) {
+    state_->shares[node].next.store(shares[node].begin, std::memory_order_relaxed);
+    state_->shares[node].end = shares[node].end;
   }
   state_->job = &fn;
   state_->running.store(static_cast<int>(state_->helpers.size()), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/functional/function_ref.h"
@@ -49,6 +50,11 @@ class ThreadPool {
   /// ascending order, then help the other nodes. Which worker runs a task may differ from run to
   /// run: results must not depend on it.
   void ParallelFor(std::size_t tasks, absl::FunctionRef<void(std::size_t task, int worker)> fn);
+
+  /// The same for tasks that the caller has given to nodes: node i's workers first take shares[i].
+  /// The shares follow one another from task 0, one for each of workers_per_node().
+  void ParallelFor(std::span<const TaskRange> shares,
+                   absl::FunctionRef<void(std::size_t task, int worker)> fn);
 
  private:
   struct State;

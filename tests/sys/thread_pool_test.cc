@@ -1,6 +1,8 @@
 #include "sys/thread_pool.h"
 
+#include <array>
 #include <atomic>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -43,6 +45,26 @@ TEST(ThreadPool, WorkersSpreadOverNodes) {
   EXPECT_EQ(pool.workers_per_node(), (std::vector<int>{2, 2}));
   ThreadPool whole(Machine("node:2 core:4 pu:2"), {.threads = 0, .pin = false});
   EXPECT_EQ(whole.size(), 8) << "one worker a physical core, not a hardware thread";
+}
+
+TEST(ThreadPool, WorkersTakeTheirOwnNodesTasksFirst) {
+  ThreadPool pool(Machine("node:2 core:1 pu:1"), {.threads = 2, .pin = false});
+  for (const std::size_t border : {1U, 50U, 99U}) {
+    const std::vector<TaskRange> shares = {{0, border}, {border, 100}};
+    std::array<std::atomic<int>, 100> runs{};
+    std::array<std::atomic<int>, 2> first_task{-1, -1};
+    pool.ParallelFor(shares, [&](std::size_t task, int worker) {
+      runs[task].fetch_add(1);
+      int none = -1;
+      first_task[static_cast<std::size_t>(worker)].compare_exchange_strong(none,
+                                                                           static_cast<int>(task));
+      // Until both have begun, so that neither can help the other before its own first task.
+      while (first_task[0] < 0 || first_task[1] < 0) std::this_thread::yield();
+    });
+    EXPECT_EQ(first_task[0], 0);
+    EXPECT_EQ(first_task[1], static_cast<int>(border));
+    for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+  }
 }
 
 TEST(NodeShare, CoversEveryTaskOnceInProportion) {
