@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "kernels/cpu/target.h"
+#include "sys/bandwidth.h"
 #include "sys/topology.h"
 
 namespace stoker::bench {
@@ -22,23 +23,6 @@ double Seconds() {
 constexpr std::size_t kSums = 12;
 
 STOKER_BEGIN_TARGET("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16")
-
-/// Four streams, as the kernels read.
-std::uint64_t ReadOnce(const std::byte* data, std::size_t bytes) {
-  const std::size_t quarter = bytes / 4;
-  __m512i sum[4] = {};
-  for (std::size_t at = 0; at < quarter; at += 128) {
-    STOKER_UNROLL
-    for (std::size_t stream = 0; stream < 4; ++stream) {
-      const std::byte* from = data + stream * quarter + at;
-      sum[stream] = _mm512_xor_si512(sum[stream], _mm512_loadu_si512(from));
-      sum[stream] = _mm512_xor_si512(sum[stream], _mm512_loadu_si512(from + 64));
-    }
-  }
-  const __m512i all =
-      _mm512_xor_si512(_mm512_xor_si512(sum[0], sum[1]), _mm512_xor_si512(sum[2], sum[3]));
-  return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(all));
-}
 
 float Fma(std::size_t rounds) {
   __m512 sums[kSums];
@@ -107,24 +91,13 @@ sys::HugeBuffer Allocate(std::size_t bytes) {
 }
 
 double ReadBandwidth() {
-  constexpr std::size_t kBytes = std::size_t{1} << 30;
-  constexpr std::size_t kTaskBytes = std::size_t{1} << 20;
-  constexpr int kPasses = 5;
-  static sys::HugeBuffer buffer = [] {
-    sys::HugeBuffer fresh = Allocate(kBytes);
-    std::memset(fresh.bytes().data(), 1, kBytes);
-    return fresh;
+  constexpr int kPasses = 3;
+  static sys::ReadBandwidth reader = [] {
+    auto fresh = sys::ReadBandwidth::Create(Pool());
+    STOKER_CHECK(fresh.ok());
+    return *std::move(fresh);
   }();
-  double best = 0.0;
-  for (int pass = 0; pass < kPasses; ++pass) {
-    const double start = Seconds();
-    Pool().ParallelFor(kBytes / kTaskBytes, [&](std::size_t task, int) {
-      volatile std::uint64_t sink = ReadOnce(buffer.bytes().data() + task * kTaskBytes, kTaskBytes);
-      static_cast<void>(sink);
-    });
-    best = std::max(best, static_cast<double>(kBytes) / (Seconds() - start));
-  }
-  return best;
+  return reader.Measure(kPasses);
 }
 
 bool Supported(Instruction instruction) {

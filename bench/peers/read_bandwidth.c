@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,11 +15,17 @@ enum { kMaxThreads = 256, kLanes = 8, kHugePageBytes = 2 << 20 };
 // 64 bytes: one AVX-512 register or one cache line; unaligned types are not needed.
 typedef uint64_t Vector __attribute__((vector_size(64)));
 
+// Threads take these pieces in turn, so that one which is held up does not hold up the pass.
 typedef struct {
-  const Vector* data;
-  size_t vectors;
+  const char* data;
+  size_t pieces;
+  atomic_size_t next;
+  pthread_barrier_t start;
+} Work;
+
+typedef struct {
+  Work* work;
   int cpu;
-  pthread_barrier_t* start;
   double begin_s;
   double end_s;
   uint64_t sum;
@@ -30,25 +37,31 @@ static double NowS(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+// Two streams keep more cache misses in flight than one.
+static void AddUp(const Vector* low, Vector* sums) {
+  const size_t half = kHugePageBytes / sizeof(Vector) / 2;
+  const Vector* high = low + half;
+  for (size_t i = 0; i < half; i += kLanes / 2) {
+    for (size_t lane = 0; lane < kLanes / 2; ++lane) {
+      sums[lane] += low[i + lane];
+      sums[kLanes / 2 + lane] += high[i + lane];
+    }
+  }
+}
+
 static void* Read(void* argument) {
   Reader* reader = argument;
+  Work* work = reader->work;
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   CPU_SET((size_t)reader->cpu, &cpus);
   pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);  // a hint: failing is harmless
   Vector sums[kLanes];
   memset(sums, 0, sizeof sums);
-  pthread_barrier_wait(reader->start);
+  pthread_barrier_wait(&work->start);
   reader->begin_s = NowS();
-  // Two streams a thread keep more cache misses in flight than one.
-  const size_t half = reader->vectors / 2;
-  const Vector* low = reader->data;
-  const Vector* high = reader->data + half;
-  for (size_t i = 0; i + kLanes / 2 <= half; i += kLanes / 2) {
-    for (size_t lane = 0; lane < kLanes / 2; ++lane) {
-      sums[lane] += low[i + lane];
-      sums[kLanes / 2 + lane] += high[i + lane];
-    }
+  for (size_t piece; (piece = atomic_fetch_add(&work->next, 1)) < work->pieces;) {
+    AddUp((const Vector*)(work->data + piece * kHugePageBytes), sums);
   }
   reader->end_s = NowS();
   for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -75,16 +88,12 @@ void* stoker_bandwidth_open(size_t bytes) {
 /// Returns -1 when the threads cannot be started or their number makes no sense.
 double stoker_bandwidth_read(const void* data, size_t bytes, int threads, const int* cpus) {
   if (threads < 1 || threads > kMaxThreads) return -1;
-  const size_t part = bytes / (size_t)threads / kHugePageBytes * kHugePageBytes;
   pthread_t ids[kMaxThreads];
   Reader readers[kMaxThreads];
-  pthread_barrier_t start;
-  pthread_barrier_init(&start, NULL, (unsigned)threads);
+  Work work = {.data = data, .pieces = bytes / kHugePageBytes};
+  pthread_barrier_init(&work.start, NULL, (unsigned)threads);
   for (int i = 0; i < threads; ++i) {
-    readers[i] = (Reader){.data = (const Vector*)((const char*)data + part * (size_t)i),
-                          .vectors = part / sizeof(Vector),
-                          .cpu = cpus[i],
-                          .start = &start};
+    readers[i] = (Reader){.work = &work, .cpu = cpus[i]};
     if (pthread_create(&ids[i], NULL, Read, &readers[i]) != 0) return -1;
   }
   double begin_s = 0;
@@ -96,8 +105,8 @@ double stoker_bandwidth_read(const void* data, size_t bytes, int threads, const 
     if (i == 0 || readers[i].end_s > end_s) end_s = readers[i].end_s;
     sink += readers[i].sum;
   }
-  pthread_barrier_destroy(&start);
-  return 1e-9 * (double)(part * (size_t)threads) / (end_s - begin_s);
+  pthread_barrier_destroy(&work.start);
+  return 1e-9 * (double)(work.pieces * kHugePageBytes) / (end_s - begin_s);
 }
 
 /// Frees what stoker_bandwidth_open gave. The rest of the last huge page goes with the process.

@@ -20,7 +20,8 @@ class ReadBandwidth {
   /// Errors: kResourceExhausted where the buffer does not fit in available memory.
   static absl::StatusOr<ReadBandwidth> Create(ThreadPool& pool, std::size_t bytes = kDefaultBytes);
 
-  /// Bytes per second of the fastest of `passes` passes over the buffer.
+  /// Bytes per second of the fastest read of the buffer. Each of `passes` passes reads it in every
+  /// way (streams, prefetch hints) that some processor likes best.
   double Measure(int passes);
 
  private:
