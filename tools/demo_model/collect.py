@@ -191,7 +191,8 @@ def python_code_documents(root):
     base = root / "usr/lib/python3.11"
     for path in sorted(base.rglob("*.py")):
         parts = path.relative_to(base).parts
-        if not {"test", "tests", "encodings", "pydoc_data", "lib2to3"} & set(parts):
+        # A link may lead into a package that is not among ours.
+        if path.is_file() and not {"test", "tests", "encodings", "pydoc_data", "lib2to3"} & set(parts):
             yield f"stdlib/{'/'.join(parts)}", tidy(path.read_text("utf-8", "replace"))
 
 
