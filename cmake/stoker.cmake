@@ -23,10 +23,12 @@ target_include_directories(stoker_flags INTERFACE "${CMAKE_SOURCE_DIR}/src")
 target_compile_options(stoker_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wold-style-cast -Wnon-virtual-dtor
   -Woverloaded-virtual -Wimplicit-fallthrough -Wnull-dereference -Wformat=2 -Werror
-  -Wno-missing-field-initializers)  # designated initialisers leave the rest at their defaults
+  -Wno-missing-field-initializers  # designated initialisers leave the rest at their defaults
+  -ffp-contract=off)  # results are a contract: product and sum fuse only where the source says so
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # gcc 12 reports these inside the standard library's own inlined code.
-  target_compile_options(stoker_flags INTERFACE -Wno-null-dereference -Wno-restrict)
+  target_compile_options(stoker_flags INTERFACE -Wno-null-dereference -Wno-restrict
+                         -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 
 function(stoker_module module)
@@ -41,6 +43,9 @@ function(stoker_module module)
     set(scope INTERFACE)
   endif()
   target_link_libraries(stoker_${module} ${scope} stoker_flags ${ARG_LIBS})
+  if(sources)
+    target_precompile_headers(stoker_${module} REUSE_FROM stoker_pch)
+  endif()
   foreach(dep IN LISTS STOKER_DEPS_${module})
     target_link_libraries(stoker_${module} ${scope} stoker_${dep})
   endforeach()
@@ -54,6 +59,8 @@ function(stoker_module_tests module)
   endif()
   add_executable(${module}_test ${tests})
   target_link_libraries(${module}_test PRIVATE stoker_${module} stoker_test_support)
+  target_precompile_headers(${module}_test REUSE_FROM stoker_test_pch)
+  target_compile_options(${module}_test PRIVATE ${STOKER_TEST_OPTIMISATION})
   gtest_discover_tests(${module}_test TEST_PREFIX "${module}." DISCOVERY_MODE PRE_TEST
                        PROPERTIES TIMEOUT 300 LABELS unit)
 endfunction()
