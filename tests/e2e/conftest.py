@@ -3,12 +3,19 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 from typing import Callable
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Children can be interrupted, even where the shell started the tests with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
