@@ -2,7 +2,8 @@
 
 Each document has one scratch folder, with `stoker` on the PATH and models/demo in place. A block
 fails the test when one of its commands fails. A ```text block right after it says what the block
-prints: each of its lines must appear, in order; "..." stands for any text.
+prints: each of its lines must appear, in order; "..." stands for any text, and a run of spaces
+for any other, since columns grow with their figures.
 """
 
 import os
@@ -32,7 +33,8 @@ def missing_line(expected: str, printed: str) -> str | None:
     """The first line of `expected` that `printed` does not hold, in order."""
     at = 0
     for line in filter(str.strip, expected.splitlines()):
-        pattern = ".*?".join(re.escape(part) for part in line.strip().split("..."))
+        words = line.replace("...", " ... ").split()
+        pattern = " +".join(".*?" if word == "..." else re.escape(word) for word in words)
         match = re.compile(pattern).search(printed, at)
         if match is None:
             return line

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Trains the demo model with two single-threaded workers that share their parameters.
 
-The phases stand in WORK/plan.json: pre-training at a constant rate; a decay, with INT4 rounding of
-the routed experts (straight through); a chat fine-tune. The plan is read again at every step, so
-that a run can be cut to the time at hand; a run started with the final plan is the same run. Stop and continue it with SIGSTOP and SIGCONT to
-the ids in WORK/train.pid; after an end, start it again and it resumes from the last checkpoint.
+The phases stand in WORK/plan.json: pre-training at a constant rate, the routed experts later rounded
+to INT4 in the forward pass (straight through); a decay; a chat fine-tune. The plan is read again at
+every step, so that a run can be cut to the time at hand; a run started with the final plan is the
+same run. Stop and continue it with SIGSTOP and SIGCONT to the ids in WORK/train.pid; after an end,
+start it again and it resumes from the last checkpoint.
 """
 import argparse
 import dataclasses
