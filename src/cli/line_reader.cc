@@ -1,9 +1,7 @@
 #include "cli/line_reader.h"
 
 #include <histedit.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <clocale>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +11,7 @@
 #include <utility>
 
 #include "cli/interrupt.h"
+#include "cli/standard_input.h"
 
 namespace stoker::cli {
 namespace {
@@ -26,17 +25,16 @@ bool continues = false;
 
 // libedit's own reader looks for a signal only while it sleeps in read(), and would lose one that
 // comes between two characters.
-int ReadCharacter(EditLine*, wchar_t* character) {
+int ReadCharacter(EditLine* editor, wchar_t* character) {
+  void* data = nullptr;
+  el_get(editor, EL_CLIENTDATA, &data);
+  auto& input = *static_cast<StandardInput*>(data);
   std::mbstate_t state = {};
   for (;;) {
     char byte = 0;
-    if (!WaitForInput(STDIN_FILENO)) return -1;
-    const ssize_t count = read(STDIN_FILENO, &byte, 1);
-    if (count == 0) return 0;
-    if (count < 0) {
-      if (errno == EINTR) continue;
-      return -1;
-    }
+    const absl::StatusOr<std::size_t> count = input.Read({&byte, 1});
+    if (!count.ok()) return -1;
+    if (*count == 0) return 0;
     const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
     constexpr auto kIncomplete = static_cast<std::size_t>(-2);
     if (length <= 1) return 1;
@@ -57,6 +55,7 @@ class EditedInput final : public LineReader {
     if (locale == nullptr || std::string_view(locale) == "C") std::setlocale(LC_CTYPE, "C.UTF-8");
     editor_ = el_init("stoker", stdin, stdout, stderr);
     el_set(editor_, EL_PROMPT, &Prompt);
+    el_set(editor_, EL_CLIENTDATA, &input_);
     el_set(editor_, EL_GETCFN, &ReadCharacter);
     el_set(editor_, EL_EDITOR, "emacs");
     // A Ctrl-D typed before the editor takes the terminal arrives as a NUL.
@@ -112,6 +111,7 @@ class EditedInput final : public LineReader {
   }
 
  private:
+  StandardInput input_;
   std::filesystem::path history_file_;
   History* history_;
   EditLine* editor_ = nullptr;
@@ -141,20 +141,21 @@ class PipedInput final : public LineReader {
         return LineEvent::kLine;
       }
       char bytes[4096];
-      if (!WaitForInput(STDIN_FILENO)) {
+      const absl::StatusOr<std::size_t> count = input_.Read(bytes);
+      if (absl::IsCancelled(count.status())) {
         TakeInterrupt();
         return LineEvent::kInterrupt;
       }
-      const ssize_t count = read(STDIN_FILENO, bytes, sizeof(bytes));
-      if (count > 0) {
-        buffer_.append(bytes, static_cast<std::size_t>(count));
-      } else if (count == 0 || errno != EINTR) {
+      if (count.value_or(0) > 0) {
+        buffer_.append(bytes, *count);
+      } else {
         line += buffer_;
         return std::exchange(buffer_, {}).empty() ? LineEvent::kEnd : LineEvent::kLine;
       }
     }
   }
 
+  StandardInput input_;
   std::string buffer_;
 };
 

@@ -1,13 +1,10 @@
 #include "cli/prompt_input.h"
 
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
+#include <cstddef>
 #include <utility>
 
 #include "base/status.h"
-#include "cli/interrupt.h"
+#include "cli/standard_input.h"
 #include "text/utf8.h"
 
 namespace stoker::cli {
@@ -16,17 +13,13 @@ namespace {
 constexpr std::size_t kLongestInput = std::size_t{64} << 20;
 
 absl::StatusOr<std::string> ReadStandardInput() {
+  StandardInput input;
   std::string text;
   char buffer[65536];
   for (;;) {
-    const ssize_t bytes = read(STDIN_FILENO, buffer, sizeof(buffer));
-    if (InterruptFlag().load()) return Cancelled("stopped while reading standard input");
-    if (bytes == 0) break;
-    if (bytes < 0) {
-      if (errno == EINTR) continue;
-      return Unavailable("cannot read standard input: {}", std::strerror(errno));
-    }
-    text.append(buffer, static_cast<std::size_t>(bytes));
+    STOKER_ASSIGN_OR_RETURN(const std::size_t count, input.Read(buffer));
+    if (count == 0) break;
+    text.append(buffer, count);
     if (text.size() > kLongestInput) {
       return InvalidArgument("standard input has more than 64 MiB, too much for a prompt");
     }

@@ -175,6 +175,19 @@ def test_no_control_c_among_typed_characters_is_lost(terminal, tiny_model):
     assert chat.wait() == 0
 
 
+def test_no_control_c_is_lost_while_typed_characters_are_read(terminal, tiny_model):
+    """The terminal drops what was typed, be it just when the editor has seen that there is some."""
+    chat = terminal("chat", tiny_model)
+    chat.expect("> ")
+    for _ in range(1000):
+        chat.send(b"half a line")
+        chat.send(CONTROL_C)
+        chat.expect("use /exit or Ctrl-D")
+        chat.expect("> ")
+    chat.send(CONTROL_D)
+    assert chat.wait() == 0
+
+
 def test_the_summary_and_colours_are_for_terminals(terminal, tiny_model):
     run = terminal("run", tiny_model, "--raw", "-p", "x", "-n", 4, "--greedy", "--logit-bias", "65=100")
     assert run.wait() == 0
