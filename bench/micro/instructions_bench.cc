@@ -16,9 +16,9 @@ void Instructions(benchmark::State& state, Instruction instruction) {
   state.counters["GMAC/s"] =
       benchmark::Counter(static_cast<double>(done) * 1e-9, benchmark::Counter::kIsRate);
 }
-BENCHMARK_CAPTURE(Instructions, vfmadd231ps, Instruction::kFmaF32)->UseRealTime();
-BENCHMARK_CAPTURE(Instructions, vpdpbusd, Instruction::kDotInt8)->UseRealTime();
-BENCHMARK_CAPTURE(Instructions, vdpbf16ps, Instruction::kDotBf16)->UseRealTime();
+BENCHMARK_CAPTURE(Instructions, FmaF32, Instruction::kFmaF32)->UseRealTime();
+BENCHMARK_CAPTURE(Instructions, DotInt8, Instruction::kDotInt8)->UseRealTime();
+BENCHMARK_CAPTURE(Instructions, DotBf16, Instruction::kDotBf16)->UseRealTime();
 
 void ReadMemory(benchmark::State& state) {
   double best = 0.0;

@@ -24,7 +24,7 @@ constexpr std::size_t kSums = 12;
 
 STOKER_BEGIN_TARGET("avx512f,avx512bw,avx512vl,avx512vnni,avx512bf16")
 
-float Fma(std::size_t rounds) {
+float FmaAvx512(std::size_t rounds) {
   __m512 sums[kSums];
   // Distinct, or the compiler would compute one for all.
   STOKER_UNROLL
@@ -39,7 +39,7 @@ float Fma(std::size_t rounds) {
   return total;
 }
 
-float DotInt8(std::size_t rounds) {
+float DotInt8Avx512(std::size_t rounds) {
   __m512i sums[kSums];
   // Distinct, or the compiler would compute one for all.
   STOKER_UNROLL
@@ -54,7 +54,7 @@ float DotInt8(std::size_t rounds) {
   return static_cast<float>(total);
 }
 
-float DotBf16(std::size_t rounds) {
+float DotBf16Avx512(std::size_t rounds) {
   __m512 sums[kSums];
   // Distinct, or the compiler would compute one for all.
   STOKER_UNROLL
@@ -72,6 +72,64 @@ float DotBf16(std::size_t rounds) {
 }
 
 STOKER_END_TARGET
+
+STOKER_BEGIN_TARGET("avx2,fma")
+
+float FmaAvx2(std::size_t rounds) {
+  __m256 sums[kSums];
+  STOKER_UNROLL
+  for (std::size_t k = 0; k < kSums; ++k) sums[k] = _mm256_set1_ps(static_cast<float>(k));
+  const __m256 a = _mm256_set1_ps(0.5F);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    STOKER_UNROLL
+    for (std::size_t k = 0; k < kSums; ++k) sums[k] = _mm256_fmadd_ps(sums[k], a, a);
+  }
+  float total = 0.0F;
+  for (const __m256& sum : sums) total += _mm_cvtss_f32(_mm256_castps256_ps128(sum));
+  return total;
+}
+
+/// The multiplication and the addition that follows it, as the INT4 kernel has them.
+float DotInt8Avx2(std::size_t rounds) {
+  __m256i sums[kSums];
+  STOKER_UNROLL
+  for (std::size_t k = 0; k < kSums; ++k) sums[k] = _mm256_set1_epi16(static_cast<short>(k));
+  for (std::size_t i = 0; i < rounds; ++i) {
+    STOKER_UNROLL
+    for (std::size_t k = 0; k < kSums; ++k) {
+      sums[k] = _mm256_add_epi16(sums[k], _mm256_maddubs_epi16(sums[k], sums[k]));
+    }
+  }
+  int total = 0;
+  for (const __m256i& sum : sums) total += _mm256_extract_epi16(sum, 0);
+  return static_cast<float>(total);
+}
+
+STOKER_END_TARGET
+
+/// How an instruction set does one kind of multiply-add, widest set first.
+struct Unit {
+  Instruction instruction;
+  bool (*supported)();
+  float (*run)(std::size_t rounds);
+  std::size_t lanes;  ///< multiply-adds of one instruction
+};
+constexpr Unit kUnits[] = {
+    {Instruction::kFmaF32, [] { return __builtin_cpu_supports("avx512f") != 0; }, FmaAvx512, 16},
+    {Instruction::kFmaF32, [] { return __builtin_cpu_supports("fma") != 0; }, FmaAvx2, 8},
+    {Instruction::kDotInt8, [] { return __builtin_cpu_supports("avx512vnni") != 0; }, DotInt8Avx512,
+     64},
+    {Instruction::kDotInt8, [] { return __builtin_cpu_supports("avx2") != 0; }, DotInt8Avx2, 32},
+    {Instruction::kDotBf16, [] { return __builtin_cpu_supports("avx512bf16") != 0; }, DotBf16Avx512,
+     32},
+};
+
+const Unit* UnitFor(Instruction instruction) {
+  for (const Unit& unit : kUnits) {
+    if (unit.instruction == instruction && unit.supported()) return &unit;
+  }
+  return nullptr;
+}
 
 }  // namespace
 
@@ -101,35 +159,14 @@ double ReadBandwidth() {
 }
 
 bool Supported(Instruction instruction) {
-  switch (instruction) {
-    case Instruction::kFmaF32:
-      return __builtin_cpu_supports("avx512f");
-    case Instruction::kDotInt8:
-      return __builtin_cpu_supports("avx512vnni");
-    case Instruction::kDotBf16:
-      return __builtin_cpu_supports("avx512bf16");
-  }
-  return false;
+  return UnitFor(instruction) != nullptr;
 }
 
 std::size_t RunInstruction(Instruction instruction, std::size_t rounds) {
-  volatile float sink = 0.0F;
-  switch (instruction) {
-    case Instruction::kFmaF32:
-      sink = Fma(rounds);
-      break;
-    case Instruction::kDotInt8:
-      sink = DotInt8(rounds);
-      break;
-    case Instruction::kDotBf16:
-      sink = DotBf16(rounds);
-      break;
-  }
-  static_cast<void>(sink);
-  const std::size_t per_lane = instruction == Instruction::kFmaF32    ? 1
-                               : instruction == Instruction::kDotInt8 ? 4
-                                                                      : 2;
-  return rounds * kSums * 16 * per_lane;
+  const Unit* unit = UnitFor(instruction);
+  STOKER_CHECK(unit != nullptr);
+  [[maybe_unused]] volatile float sink = unit->run(rounds);
+  return rounds * kSums * unit->lanes;
 }
 
 double Rate(Instruction instruction) {

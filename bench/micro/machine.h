@@ -16,12 +16,13 @@ sys::ThreadPool& Pool();
 /// holds, measured anew at each call. Bytes a second.
 double ReadBandwidth();
 
-/// What one core's vector unit multiplies and adds in registers alone.
+/// What one core's vector unit multiplies and adds in registers alone, in its widest form here.
 enum class Instruction : std::uint8_t {
-  kFmaF32,   ///< vfmadd231ps zmm
-  kDotInt8,  ///< vpdpbusd zmm
+  kFmaF32,   ///< vfmadd231ps
+  kDotInt8,  ///< vpdpbusd zmm, or vpmaddubsw and vpaddw ymm
   kDotBf16,  ///< vdpbf16ps zmm
 };
+/// Whether this processor has it in any form; the two below must not be called where it has not.
 bool Supported(Instruction instruction);
 /// Multiply-adds done by `rounds` rounds, which is also the work that this runs.
 std::size_t RunInstruction(Instruction instruction, std::size_t rounds);
