@@ -146,6 +146,18 @@ int RunCommand(Command& command, const CommonOptions& common, const Console& con
   return ExitCode(status);
 }
 
+// The command line in the order that the parser takes: last word first, without the program's name.
+// `stoker help run` is `stoker run --help`.
+std::vector<std::string> ReversedWords(int argc, const char* const* argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 int ParseAndRun(int argc, const char* const* argv) {
   const Console console = Console::Detect();
   CommonOptions common;
@@ -159,7 +171,7 @@ int ParseAndRun(int argc, const char* const* argv) {
   root.footer("  stoker run MODEL -p \"Why is the sky blue?\"\n  stoker run --help\n");
   const std::vector<Entry> entries = AddCommands(root, common);
   try {
-    root.parse(argc, argv);
+    root.parse(ReversedWords(argc, argv));
   } catch (const CLI::Success&) {  // --help, --version
     const CLI::App& app = Selected(root);
     Print(root.count("--version") > 0 ? "stoker " STOKER_VERSION "\n" : app.help());

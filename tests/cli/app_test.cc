@@ -43,6 +43,12 @@ TEST(App, AnUnknownCommandIsAnErrorWithASuggestion) {
   EXPECT_THAT(Stoker({"bench", "decoed"}).error, HasSubstr("did you mean decode?"));
 }
 
+TEST(App, HelpIsAlsoACommand) {
+  EXPECT_EQ(Stoker({"help", "bench", "decode"}).output,
+            Stoker({"bench", "decode", "--help"}).output);
+  EXPECT_THAT(Stoker({"help"}).output, HasSubstr("make-checkpoint"));
+}
+
 TEST(App, AMissingArgumentIsNamed) {
   const Result result = Stoker({"inspect"});
   EXPECT_EQ(result.exit_code, kUsageExitCode);
