@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 #include "base/check.h"
@@ -28,14 +29,14 @@ struct RunMemory {
 // Checks, before anything is allocated, that cache and workspace fit beside the weights; whether
 // the weights fit by themselves is for their loader to say.
 absl::Status CheckMemory(const RunMemory& run, std::uint64_t weight_bytes) {
-  const std::uint64_t available = sys::AvailableMemoryBytes();
-  if (available == 0 || weight_bytes > available) return absl::OkStatus();
-  if (run.cache_bytes + run.workspace_bytes <= available - weight_bytes) return absl::OkStatus();
+  const std::optional<std::uint64_t> available = sys::AvailableMemoryBytes();
+  if (!available || weight_bytes > *available) return absl::OkStatus();
+  if (run.cache_bytes + run.workspace_bytes <= *available - weight_bytes) return absl::OkStatus();
   return ResourceExhausted(
       "the context does not fit in memory: weights {} + KV cache {} + workspace {} are needed, {} "
       "are available; choose a smaller --context",
       FormatBytes(weight_bytes), FormatBytes(run.cache_bytes), FormatBytes(run.workspace_bytes),
-      FormatBytes(available));
+      FormatBytes(*available));
 }
 
 }  // namespace

@@ -85,8 +85,8 @@ absl::Status SamplingParams::Validate(std::size_t vocab) const {
   if (!(min_p >= 0.0 && min_p < 1.0)) {
     return InvalidArgument("min_p is {}; it must be from 0 to below 1", min_p);
   }
-  if (!(repetition_penalty > 0.0 && repetition_penalty <= 100.0)) {
-    return InvalidArgument("repetition_penalty is {}; it must be above 0 and at most 100",
+  if (!(repetition_penalty >= 0.01 && repetition_penalty <= 100.0)) {
+    return InvalidArgument("repetition_penalty is {}; it must be from 0.01 to 100",
                            repetition_penalty);
   }
   if (!in(presence_penalty, -2.0, 2.0)) {
@@ -123,6 +123,7 @@ absl::StatusOr<SampledToken> Sampler::Sample(std::span<const float> logits, std:
   if (adjusts) {
     adjusted_.assign(logits.begin(), logits.end());
     Adjust(adjusted_);
+    STOKER_RETURN_IF_ERROR(CheckFinite(adjusted_));
     logits = adjusted_;
   }
   return WithLogprobs(Draw(logits, position), logits);

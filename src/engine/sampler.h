@@ -17,13 +17,14 @@ namespace stoker::engine {
 /// temperature 1. Applied in this order, as in vLLM: bias, penalties, temperature, min-p, top-k,
 /// top-p.
 struct SamplingParams {
-  double temperature = 1.0;         ///< 0: greedy
-  std::int64_t top_k = 0;           ///< 0: all
-  double top_p = 1.0;               ///< (0, 1]
-  double min_p = 0.0;               ///< [0, 1): relative to the likeliest token
-  double repetition_penalty = 1.0;  ///< > 0; tokens of prompt and answer (CTRL, arXiv 1909.05858)
-  double presence_penalty = 0.0;    ///< [-2, 2]; once for a token already in the answer
-  double frequency_penalty = 0.0;   ///< [-2, 2]; per occurrence in the answer
+  double temperature = 1.0;  ///< 0: greedy
+  std::int64_t top_k = 0;    ///< 0: all
+  double top_p = 1.0;        ///< (0, 1]
+  double min_p = 0.0;        ///< [0, 1): relative to the likeliest token
+  double repetition_penalty =
+      1.0;  ///< 0.01 … 100; tokens of prompt and answer (CTRL, arXiv 1909.05858)
+  double presence_penalty = 0.0;   ///< [-2, 2]; once for a token already in the answer
+  double frequency_penalty = 0.0;  ///< [-2, 2]; per occurrence in the answer
   std::vector<std::pair<TokenId, float>> logit_bias;
   std::uint64_t seed = 0;
   int top_logprobs = -1;  ///< < 0: none; 0: of the drawn token alone; n: also the n likeliest

@@ -60,8 +60,8 @@ void RouteToken(std::span<const float> logits, std::span<const float> bias,
   for (std::size_t expert = 0; expert < config.experts; ++expert) {
     const float probability = 1.0F / (1.0F + std::exp(-logits[expert]));
     scratch.probability[expert] = probability;
-    // A NaN must not reach the comparisons below; it still reaches the weights, and from there the
-    // logits, where the request is failed.
+    // A NaN (of a logit: the bias is finite) must not reach the comparisons below; it still reaches
+    // the weights, and from there the logits, where the request is failed.
     const float score = probability + bias[expert];
     scratch.choice_score[expert] = std::isnan(score) ? std::numeric_limits<float>::lowest() : score;
   }

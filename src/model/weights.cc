@@ -1,8 +1,10 @@
 #include "model/weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -90,7 +92,11 @@ class Loader {
 
   absl::Status LoadFloats(const std::string& name, std::size_t size, std::vector<float>& target) {
     STOKER_ASSIGN_OR_RETURN(target, checkpoint_.FindFloats(name, {size}));
-    return absl::OkStatus();
+    // In a router's bias they would change the choice of experts, and the answer stay finite.
+    const auto bad =
+        std::ranges::find_if(target, [](float value) { return !std::isfinite(value); });
+    if (bad == target.end()) return absl::OkStatus();
+    return DataLoss("{}: the value at {} is not a finite number", name, bad - target.begin());
   }
 
   absl::Status PlanEmbedding() {
@@ -157,6 +163,11 @@ class Loader {
         source.format == WeightFormat::kFp8Block128 || source.format == WeightFormat::kInt4Group32;
     const WeightFormat format =
         !quantised ? source.format : (exact_ ? WeightFormat::kF32 : WeightFormat::kBf16);
+    if (quantised) {
+      if (const absl::Status status = tensor::CheckFinite(source); !status.ok()) {
+        return At(name, status);
+      }
+    }
     attention.key_up.resize(config_.heads);
     attention.value_up.resize(config_.heads);
     for (std::size_t head = 0; head < config_.heads; ++head) {
@@ -195,10 +206,10 @@ class Loader {
   }
 
   absl::Status AllocateArena() {
-    const std::uint64_t available = sys::AvailableMemoryBytes();
-    if (available > 0 && total_bytes_ > available) {
+    const std::optional<std::uint64_t> available = sys::AvailableMemoryBytes();
+    if (available && total_bytes_ > *available) {
       return ResourceExhausted("the weights take {} and only {} of memory are available",
-                               FormatBytes(total_bytes_), FormatBytes(available));
+                               FormatBytes(total_bytes_), FormatBytes(*available));
     }
     STOKER_ASSIGN_OR_RETURN(weights_.memory, sys::HugeBuffer::Allocate(total_bytes_));
     std::byte* base = weights_.memory.bytes().data();
@@ -234,8 +245,10 @@ class Loader {
           .units = target.panels(),
           .step = std::max<std::size_t>(1, kTaskBytes / target.panel_bytes())};
     });
+    // Of several bad weights the first is named, whichever worker meets it when.
     std::mutex mutex;
     absl::Status first_error;
+    std::size_t first_bad = tasks.size();
     context_.pool->ParallelFor(tasks.shares(), [&](std::size_t task, int /*worker*/) {
       const kernels::PanelTasks::Piece& piece = tasks[task];
       const PlannedMatrix& matrix = matrices[piece.job];
@@ -243,7 +256,10 @@ class Loader {
           kernels::PackPanels(matrix.source, *matrix.target, piece.first, piece.count);
       if (status.ok()) return;
       const std::lock_guard lock(mutex);
-      if (first_error.ok()) first_error = At(matrix.name, status);
+      if (task < first_bad) {
+        first_bad = task;
+        first_error = At(matrix.name, status);
+      }
     });
     return first_error;
   }

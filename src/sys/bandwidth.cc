@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
@@ -91,10 +92,10 @@ Summer BestSummer() {
 
 absl::StatusOr<ReadBandwidth> ReadBandwidth::Create(ThreadPool& pool, std::size_t bytes) {
   const std::size_t tasks = std::max<std::size_t>(1, bytes / kTaskBytes);
-  const std::uint64_t available = AvailableMemoryBytes();
-  if (available != 0 && tasks * kTaskBytes > available) {
+  const std::optional<std::uint64_t> available = AvailableMemoryBytes();
+  if (available && tasks * kTaskBytes > *available) {
     return ResourceExhausted("measuring the read bandwidth takes {} of memory; {} are available",
-                             FormatBytes(tasks * kTaskBytes), FormatBytes(available));
+                             FormatBytes(tasks * kTaskBytes), FormatBytes(*available));
   }
   STOKER_ASSIGN_OR_RETURN(HugeBuffer buffer, HugeBuffer::Allocate(tasks * kTaskBytes));
   std::byte* data = buffer.bytes().data();

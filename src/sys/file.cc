@@ -142,8 +142,11 @@ absl::Status FileWriter::Append(std::string_view text) {
 
 absl::Status FileWriter::Commit() {
   if (fsync(fd_) != 0) return IoError(temporary_, "cannot flush", errno);
-  const int closed = close(std::exchange(fd_, -1));
-  if (closed != 0) return IoError(temporary_, "cannot close", errno);
+  if (close(std::exchange(fd_, -1)) != 0) {
+    const int error = errno;
+    unlink(temporary_.c_str());
+    return IoError(temporary_, "cannot close", error);
+  }
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     unlink(temporary_.c_str());

@@ -8,6 +8,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -17,6 +18,7 @@ namespace stoker::sys {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 std::uint64_t ReadNumber(const std::string& path, std::uint64_t fallback) {
   std::ifstream file(path);
@@ -27,8 +29,8 @@ std::uint64_t ReadNumber(const std::string& path, std::uint64_t fallback) {
 }
 
 // "MemAvailable:   23456 kB" in /proc/meminfo.
-std::uint64_t MemAvailable() {
-  std::ifstream file("/proc/meminfo");
+std::uint64_t MemAvailable(const std::string& root) {
+  std::ifstream file(root + "/proc/meminfo");
   std::string key;
   std::uint64_t kib = 0;
   std::string unit;
@@ -36,36 +38,62 @@ std::uint64_t MemAvailable() {
     std::getline(file, unit);
     if (key == "MemAvailable:") return kib * 1024;
   }
-  return 0;
+  return kUnlimited;
 }
 
-// What the tightest memory limit on the path of our version-2 control group still leaves; page
-// cache that the group could drop counts as free.
-std::uint64_t CgroupHeadroom() {
-  constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
-  std::ifstream membership("/proc/self/cgroup");
-  std::string line;
-  std::string group;
-  while (std::getline(membership, line)) {
-    if (line.starts_with("0::")) group = line.substr(3);
+// The files of a version of control groups.
+struct GroupFiles {
+  std::string mount;
+  std::string limit;
+  std::string used;
+  std::string cache;  // page cache that the group could drop, a line of memory.stat
+};
+
+// What the limit of one group leaves; page cache that it could drop counts as free.
+std::uint64_t GroupHeadroom(const GroupFiles& files, const std::string& group) {
+  const std::string base = files.mount + group + "/";
+  const std::uint64_t limit = ReadNumber(base + files.limit, kUnlimited);
+  if (limit == kUnlimited) return kUnlimited;
+  const std::uint64_t used = ReadNumber(base + files.used, 0);
+  std::uint64_t cache = 0;
+  std::ifstream stat(base + "memory.stat");
+  std::string key;
+  std::uint64_t value = 0;
+  while (stat >> key >> value) {
+    if (key == files.cache) cache = value;
   }
+  const std::uint64_t held = used > cache ? used - cache : 0;
+  return limit > held ? limit - held : 0;
+}
+
+// The tightest limit from `group` up to the mount's root, which is our own group in a container.
+std::uint64_t PathHeadroom(const GroupFiles& files, std::string group) {
   std::uint64_t headroom = kUnlimited;
-  while (!group.empty() && group != "/") {
-    const std::string base = "/sys/fs/cgroup" + group + "/";
-    const std::uint64_t limit = ReadNumber(base + "memory.max", kUnlimited);
-    if (limit != kUnlimited) {
-      const std::uint64_t used = ReadNumber(base + "memory.current", 0);
-      std::uint64_t cache = 0;
-      std::ifstream stat(base + "memory.stat");
-      std::string key;
-      std::uint64_t value = 0;
-      while (stat >> key >> value) {
-        if (key == "inactive_file") cache = value;
-      }
-      const std::uint64_t held = used > cache ? used - cache : 0;
-      headroom = std::min(headroom, limit > held ? limit - held : 0);
+  for (;;) {
+    headroom = std::min(headroom, GroupHeadroom(files, group == "/" ? "" : group));
+    if (group.empty() || group == "/") return headroom;
+    group.resize(group.rfind('/') == std::string::npos ? 0 : group.rfind('/'));
+  }
+}
+
+// What the memory limits of our control groups still leave: lines "0::/path" (version 2) and
+// "7:cpu,memory:/path" (version 1) of /proc/self/cgroup.
+std::uint64_t CgroupHeadroom(const std::string& root) {
+  const GroupFiles second = {root + "/sys/fs/cgroup", "memory.max", "memory.current",
+                             "inactive_file"};
+  const GroupFiles first = {root + "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                            "memory.usage_in_bytes", "total_inactive_file"};
+  std::uint64_t headroom = kUnlimited;
+  std::ifstream membership(root + "/proc/self/cgroup");
+  std::string line;
+  while (std::getline(membership, line)) {
+    const std::vector<std::string> fields = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (fields.size() != 3) continue;
+    const std::vector<std::string> controllers = absl::StrSplit(fields[1], ',');
+    if (fields[1].empty()) headroom = std::min(headroom, PathHeadroom(second, fields[2]));
+    if (std::ranges::find(controllers, "memory") != controllers.end()) {
+      headroom = std::min(headroom, PathHeadroom(first, fields[2]));
     }
-    group.resize(group.rfind('/'));
   }
   return headroom;
 }
@@ -115,8 +143,10 @@ absl::StatusOr<HugeBuffer> HugeBuffer::Allocate(std::size_t bytes) {
   return buffer;
 }
 
-std::uint64_t AvailableMemoryBytes() {
-  return std::min(MemAvailable(), CgroupHeadroom());
+std::optional<std::uint64_t> AvailableMemoryBytes(const std::string& root) {
+  const std::uint64_t available = std::min(MemAvailable(root), CgroupHeadroom(root));
+  if (available == kUnlimited) return std::nullopt;
+  return available;
 }
 
 std::uint64_t ResidentBytes() {

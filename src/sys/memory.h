@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 
@@ -29,8 +31,9 @@ class HugeBuffer {
 };
 
 /// Memory this process could still take without swapping: the least of the kernel's estimate
-/// (MemAvailable) and what its control groups leave. 0 when unknown.
-std::uint64_t AvailableMemoryBytes();
+/// (MemAvailable) and what its control groups, of version 1 or 2, leave. Nothing where the system
+/// tells neither. `root` is where /proc and /sys lie: "" but in tests.
+std::optional<std::uint64_t> AvailableMemoryBytes(const std::string& root = "");
 
 /// Resident set of this process.
 std::uint64_t ResidentBytes();

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -81,6 +82,18 @@ struct ThreadPool::State {
   alignas(64) std::atomic<int> running{0};               // helpers still inside the job
   std::atomic<bool> stop{false};
   std::vector<std::thread> helpers;
+  // Set where the caller was pinned: its thread, and where it might run before.
+  pid_t pinned_caller = 0;
+  cpu_set_t callers_cpus = {};
+
+  void PinCaller(int cpu) {
+    if (sched_getaffinity(0, sizeof(callers_cpus), &callers_cpus) == 0) pinned_caller = gettid();
+    PinCurrentThread(cpu);
+  }
+
+  void UnpinCaller() const {
+    if (pinned_caller != 0) sched_setaffinity(pinned_caller, sizeof(callers_cpus), &callers_cpus);
+  }
 
   void RunTasks(int worker) {
     const auto nodes = shares.size();
@@ -139,7 +152,6 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
   }
   // More workers than cores cannot each have one: leave placement to the scheduler.
   const bool pin = options.pin && static_cast<std::size_t>(threads) <= order.size();
-  if (pin) PinCurrentThread(order[0].cpu);
   // Helpers inherit the mask: signals are for the program's own threads, which may wait for them.
   sigset_t all;
   sigset_t before;
@@ -151,6 +163,7 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
         [state = state_.get(), worker, cpu] { state->HelperLoop(worker, cpu); });
   }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pin) state_->PinCaller(order[0].cpu);
 }
 
 ThreadPool::~ThreadPool() {
@@ -158,6 +171,7 @@ ThreadPool::~ThreadPool() {
   state_->generation.fetch_add(1, std::memory_order_release);
   state_->generation.notify_all();
   for (std::thread& helper : state_->helpers) helper.join();
+  state_->UnpinCaller();
 }
 
 int ThreadPool::size() const {

@@ -33,7 +33,7 @@ class ThreadPool {
  public:
   struct Options {
     int threads = 0;  ///< 0: one per physical core
-    bool pin = true;  ///< bind each worker (and the caller) to its core
+    bool pin = true;  ///< bind each worker to its core, and the caller until the pool's end
   };
 
   ThreadPool(const Topology& topology, Options options);

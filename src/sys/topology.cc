@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <memory>
+#include <optional>
 
 #include "base/status.h"
 
@@ -27,6 +28,23 @@ int NodeOf(hwloc_topology_t topology, hwloc_obj_t core, const Topology& result) 
   return 0;
 }
 
+// Cores; hardware threads where the system does not tell which share a core.
+hwloc_obj_type_t CoreType(hwloc_topology_t topology) {
+  return hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+}
+
+// Where this process might run when it first asked: a pool that pins its caller does not make the
+// machine smaller for the next one.
+const cpu_set_t* AllowedCpus() {
+  static const std::optional<cpu_set_t> allowed = []() -> std::optional<cpu_set_t> {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return std::nullopt;
+    return set;
+  }();
+  return allowed ? &*allowed : nullptr;
+}
+
 Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
   Topology result;
   const int nodes = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE));
@@ -36,8 +54,9 @@ Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
     result.node_os_index.push_back(object == nullptr ? 0 : static_cast<int>(object->os_index));
   }
   std::vector<std::vector<Topology::Core>> by_node(static_cast<std::size_t>(nodes));
+  const hwloc_obj_type_t type = CoreType(topology);
   hwloc_obj_t core = nullptr;
-  while ((core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) != nullptr) {
+  while ((core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr) {
     // The first hardware thread of this core that we may run on.
     for (int cpu = hwloc_bitmap_first(core->cpuset); cpu >= 0;
          cpu = hwloc_bitmap_next(core->cpuset, cpu)) {
@@ -70,10 +89,7 @@ absl::StatusOr<HwlocTopology> Load(const char* synthetic) {
 absl::StatusOr<Topology> DetectTopology() {
   absl::StatusOr<HwlocTopology> topology = Load(nullptr);
   if (!topology.ok()) return topology.status();
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  const bool known = sched_getaffinity(0, sizeof(allowed), &allowed) == 0;
-  Topology result = ReadCores(topology->get(), known ? &allowed : nullptr);
+  Topology result = ReadCores(topology->get(), AllowedCpus());
   if (result.cores.empty()) return absl::InternalError("no processor core may be used");
   return result;
 }

@@ -1,9 +1,11 @@
 #include "tensor/dequantise.h"
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "base/check.h"
+#include "base/status.h"
 #include "tensor/float_types.h"
 
 namespace stoker::tensor {
@@ -90,6 +92,16 @@ float ValueAt(const LinearWeight& weight, std::size_t row, std::size_t col) {
     }
   }
   return 0.0F;
+}
+
+absl::Status CheckFinite(const LinearWeight& weight) {
+  for (std::size_t row = 0; row < weight.rows; ++row) {
+    for (std::size_t col = 0; col < weight.cols; ++col) {
+      if (std::isfinite(ValueAt(weight, row, col))) continue;
+      return InvalidArgument("the value at row {}, column {} is not a finite number", row, col);
+    }
+  }
+  return absl::OkStatus();
 }
 
 OwnedWeight CopiedBlock(const LinearWeight& source, WeightFormat format, BlockOfRows block) {

@@ -91,6 +91,28 @@ def test_nan_scale(run_stoker, broken_model):
     assert_fails(run_stoker("run", broken_model, "-p", "hi"), name.rsplit(".", 1)[0], "scale")
 
 
+@pytest.mark.parametrize("bits", [0x7FC00000, 0xFF800000], ids=["nan", "minus_infinity"])
+@pytest.mark.parametrize("tensor", ["e_score_correction_bias", "kv_a_layernorm.weight"])
+def test_non_finite_router_bias_or_norm(run_stoker, broken_model, tensor, bits):
+    shard = next(shard for shard in map(Shard, shards(broken_model)) if any(
+        name.endswith(tensor) for name in shard.header))
+    name = shard.tensor(tensor)
+    bytes_each = {"F32": 4, "BF16": 2}[shard.header[name]["dtype"]]
+    shard.overwrite(name, struct.pack("<I", bits)[-bytes_each:])
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"), name, "not a finite number")
+
+
+def test_nan_scale_of_a_weight_that_is_taken_apart(run_stoker, tmp_path):
+    model = tmp_path / "model"
+    made = run_stoker("make-checkpoint", "--shape", "tiny", "--format", "fp8", "--seed", "1", model)
+    assert made.returncode == 0, made.stderr
+    shard = next(shard for shard in map(Shard, shards(model)) if any(
+        "kv_b_proj.weight_scale_inv" in name for name in shard.header))
+    name = shard.tensor("kv_b_proj.weight_scale_inv")
+    shard.overwrite(name, struct.pack("<f", float("nan")))
+    assert_fails(run_stoker("run", model, "-p", "hi"), "kv_b_proj", "not a finite number")
+
+
 def test_nan_weights_give_no_answer_but_an_error(run_stoker, broken_model):
     shard = Shard(shards(broken_model)[0])
     name = shard.tensor("lm_head.weight")

@@ -1,6 +1,8 @@
 #include "engine/engine.h"
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/support/paths.h"
 
 namespace stoker::engine {
@@ -187,19 +190,26 @@ TEST(Engine, AFullCacheFailsTheRequestAndGivesItsBlocksBack) {
   EXPECT_EQ(engine->cache().free_blocks(), 2U);
 }
 
+// Replaces a BF16 tensor of a safetensors file: 8 bytes of the header's length, the header, data.
+void OverwriteWithNan(const fs::path& shard, const std::string& tensor) {
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  std::uint64_t header_bytes = 0;
+  file.read(reinterpret_cast<char*>(&header_bytes), sizeof(header_bytes));
+  std::string header(header_bytes, ' ');
+  file.read(header.data(), static_cast<std::streamsize>(header.size()));
+  const auto offsets = nlohmann::json::parse(header)
+                           .at(tensor)
+                           .at("data_offsets")
+                           .get<std::array<std::uint64_t, 2>>();
+  file.seekp(static_cast<std::streamoff>(sizeof(header_bytes) + header_bytes + offsets[0]));
+  for (std::uint64_t at = offsets[0]; at < offsets[1]; at += 2) file.write("\xc0\x7f", 2);
+}
+
 TEST(Engine, NonFiniteLogitsFailTheRequest) {
   const testing::ScratchDir scratch;
   fs::copy(testing::SourcePath("tests/golden/oracle/bf16_q_lora_yarn"), scratch.path(),
            fs::copy_options::recursive);
-  // A NaN in the last bytes of the file, which belong to some weight.
-  const fs::path shard = scratch / "model.safetensors";
-  const auto size = static_cast<std::streamoff>(fs::file_size(shard));
-  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
-  for (std::streamoff at = size - 4096; at < size; at += 2) {
-    file.seekp(at);
-    file.write("\xc0\x7f", 2);  // BF16 NaN
-  }
-  file.close();
+  OverwriteWithNan(scratch / "model.safetensors", "lm_head.weight");
   auto engine = Engine::Load(scratch.path(), {.threads = 1}, {});
   ASSERT_TRUE(engine.ok()) << engine.status();
   Sequence sequence = (*engine)->NewSequence();

@@ -159,6 +159,7 @@ TEST(SamplingParams, EachOneOutOfRangeIsNamed) {
       {{.top_p = 1.5}, "top_p"},
       {{.min_p = 1.0}, "min_p"},
       {{.repetition_penalty = 0.0}, "repetition_penalty"},
+      {{.repetition_penalty = 1e-50}, "repetition_penalty"},
       {{.presence_penalty = 2.1}, "presence_penalty"},
       {{.frequency_penalty = -2.1}, "frequency_penalty"},
       {{.logit_bias = {{TokenId{10}, 1.0F}}}, "logit_bias"},

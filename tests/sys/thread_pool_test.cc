@@ -1,5 +1,7 @@
 #include "sys/thread_pool.h"
 
+#include <sched.h>
+
 #include <array>
 #include <atomic>
 #include <thread>
@@ -65,6 +67,41 @@ TEST(ThreadPool, WorkersTakeTheirOwnNodesTasksFirst) {
     EXPECT_EQ(first_task[1], static_cast<int>(border));
     for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
   }
+}
+
+TEST(ThreadPool, LeavesItsCallerWhereItFoundIt) {
+  const auto topology = DetectTopology();
+  ASSERT_TRUE(topology.ok());
+  cpu_set_t before;
+  cpu_set_t during;
+  cpu_set_t after;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  {
+    const ThreadPool pool(*topology, {.threads = 1});
+    ASSERT_EQ(sched_getaffinity(0, sizeof(during), &during), 0);
+    EXPECT_EQ(CPU_COUNT(&during), 1);
+    EXPECT_EQ(DetectTopology()->cores.size(), topology->cores.size());
+  }
+  ASSERT_EQ(sched_getaffinity(0, sizeof(after), &after), 0);
+  EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(ThreadPool, WorkersOfALaterPoolHaveCoresOfTheirOwn) {
+  const auto topology = DetectTopology();
+  ASSERT_TRUE(topology.ok());
+  if (topology->cores.size() < 2) GTEST_SKIP() << "one core only";
+  { const ThreadPool first(*topology, {}); }
+  ThreadPool pool(*topology, {.threads = 2});
+  std::atomic<int> arrived{0};
+  std::array<cpu_set_t, 2> masks = {};
+  pool.ParallelFor(2, [&](std::size_t /*task*/, int worker) {
+    sched_getaffinity(0, sizeof(cpu_set_t), &masks[static_cast<std::size_t>(worker)]);
+    ++arrived;
+    while (arrived.load() < 2) std::this_thread::yield();  // each worker takes one task
+  });
+  EXPECT_EQ(CPU_COUNT(&masks[0]), 1);
+  EXPECT_EQ(CPU_COUNT(&masks[1]), 1);
+  EXPECT_FALSE(CPU_EQUAL(&masks[0], &masks[1]));
 }
 
 TEST(NodeShare, CoversEveryTaskOnceInProportion) {
