@@ -36,13 +36,13 @@ hwloc_obj_type_t CoreType(hwloc_topology_t topology) {
 // Where this process might run when it first asked: a pool that pins its caller does not make the
 // machine smaller for the next one.
 const cpu_set_t* AllowedCpus() {
-  static const std::optional<cpu_set_t> allowed = []() -> std::optional<cpu_set_t> {
+  static const std::optional<cpu_set_t> kAllowed = []() -> std::optional<cpu_set_t> {
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof(set), &set) != 0) return std::nullopt;
     return set;
   }();
-  return allowed ? &*allowed : nullptr;
+  return kAllowed ? &*kAllowed : nullptr;
 }
 
 Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
