@@ -29,7 +29,4 @@ struct ExpertId {
   friend constexpr auto operator<=>(const ExpertId&, const ExpertId&) = default;
 };
 
-/// A sequence's place in a step's batch is positional; this names it across steps.
-enum class SequenceId : std::int64_t {};
-
 }  // namespace stoker

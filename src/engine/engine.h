@@ -76,7 +76,7 @@ struct GenerationStats {
   std::size_t cached_tokens = 0;  ///< of the prompt, found in the cache
   std::size_t answer_tokens = 0;
   std::size_t decode_steps = 0;    ///< answer tokens after the first
-  double prefill_seconds = 0;      ///< until the first token was drawn
+  double prefill_seconds = 0;      ///< until the first token's logits
   double decode_seconds = 0;       ///< of the decode steps
   std::uint64_t decode_bytes = 0;  ///< weights and cache that the decode steps read
 
@@ -107,7 +107,8 @@ class Engine {
   [[nodiscard]] Sequence NewSequence() { return Sequence(*cache_); }
 
   /// Continues `sequence` so that it holds request.prompt, reusing the longest prefix that it holds
-  /// already, then generates. Tokens drawn are appended to the sequence.
+  /// already, then generates. Tokens drawn are appended to the sequence, but
+  /// for the last, which no step has read.
   /// Errors: kInvalidArgument for an empty prompt, a token outside the vocabulary, a prompt that
   /// leaves no room in the context, or bad sampling parameters; kDataLoss for non-finite logits.
   absl::StatusOr<GenerationStats> Generate(Sequence& sequence, const GenerationRequest& request,

@@ -109,11 +109,11 @@ absl::Status SamplingParams::Validate(std::size_t vocab) const {
 }
 
 void Sampler::ObservePrompt(TokenId token) {
-  seen_[static_cast<std::int32_t>(token)].in_prompt = true;
+  seen_.try_emplace(static_cast<std::int32_t>(token), 0);
 }
 
 void Sampler::ObserveAnswer(TokenId token) {
-  ++seen_[static_cast<std::int32_t>(token)].in_answer;
+  ++seen_[static_cast<std::int32_t>(token)];
 }
 
 absl::StatusOr<SampledToken> Sampler::Sample(std::span<const float> logits, std::size_t position) {
@@ -132,13 +132,12 @@ absl::StatusOr<SampledToken> Sampler::Sample(std::span<const float> logits, std:
 void Sampler::Adjust(std::vector<float>& logits) const {
   for (const auto& [token, bias] : params_.logit_bias) logits[Index(token)] += bias;
   const auto repetition = static_cast<float>(params_.repetition_penalty);
-  for (const auto& [token, counts] : seen_) {
+  for (const auto& [token, in_answer] : seen_) {
     if (static_cast<std::size_t>(token) >= logits.size()) continue;
     float& logit = logits[static_cast<std::size_t>(token)];
     logit = logit > 0.0F ? logit / repetition : logit * repetition;
-    if (counts.in_answer > 0) {
-      logit -= static_cast<float>(params_.presence_penalty +
-                                  params_.frequency_penalty * counts.in_answer);
+    if (in_answer > 0) {
+      logit -= static_cast<float>(params_.presence_penalty + params_.frequency_penalty * in_answer);
     }
   }
 }

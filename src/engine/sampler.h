@@ -68,10 +68,6 @@ class Sampler {
   absl::StatusOr<SampledToken> Sample(std::span<const float> logits, std::size_t position);
 
  private:
-  struct Counts {
-    bool in_prompt = false;
-    std::int32_t in_answer = 0;
-  };
   void Adjust(std::vector<float>& logits) const;
   TokenId Draw(std::span<const float> logits, std::size_t position);
   void KeepTopK();
@@ -79,7 +75,8 @@ class Sampler {
   [[nodiscard]] SampledToken WithLogprobs(TokenId token, std::span<const float> logits) const;
 
   SamplingParams params_;
-  std::unordered_map<std::int32_t, Counts> seen_;
+  // How often each token of prompt and answer stands in the answer.
+  std::unordered_map<std::int32_t, std::int32_t> seen_;
   std::vector<float> adjusted_;        // [vocab]
   std::vector<Candidate> candidates_;  // kept to save the allocation
 };

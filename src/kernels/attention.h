@@ -21,7 +21,7 @@ constexpr std::size_t SizeOf(KvDType dtype) {
 inline constexpr std::size_t kKvBlockTokens = 64;
 
 /// One layer of the paged MLA cache as kernels see it. A block holds kKvBlockTokens entries of
-/// `entry_elems` = latent + rope elements; entry t of a sequence is entry t % 64 of block
+/// latent + rope elements; entry t of a sequence is entry t % 64 of block
 /// block_ids[t / 64]. Does not own its memory.
 struct PagedKv {
   std::byte* base = nullptr;  ///< block 0 of this layer

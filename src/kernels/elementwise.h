@@ -19,7 +19,7 @@ void Add(const Context& context, tensor::MatrixView<const float> x, tensor::Matr
 
 /// Rotates adjacent pairs (2i, 2i + 1) in place: for a row at position p, by the angle whose cosine
 /// and sine are cos[p, i], sin[p, i] (GPT-J style, as DeepSeek-V3's checkpoints are laid out).
-/// x is [tokens, heads * stride_per_head] with `heads` slices of `dim` starting at `offset`.
+/// Head h of a token is the `dim` elements of its row of x from h * head_stride on.
 struct RopeArgs {
   tensor::MatrixView<float> x;
   std::size_t heads = 1;

@@ -342,7 +342,6 @@ absl::Status DeepseekV3::RoutedExperts(LayerId layer) {
       }
       bytes_.weights += expert.weights->bytes();
     }
-    bytes_.experts_used += ready.size();
     kernels::GroupedMlp(context_, prepared, b.mlp_jobs, b.mlp, out);
     b.mlp_jobs.clear();
   }

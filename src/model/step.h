@@ -43,9 +43,7 @@ class LayerObserver {
 /// What a step read from memory: the floor of its time on a machine bound by bandwidth.
 struct StepBytes {
   std::uint64_t weights = 0;  ///< each matrix used counts once a step
-  std::uint64_t kv = 0;       ///< cached entries visible to the step, once a sequence
-  std::uint64_t experts_used = 0;
-
+  std::uint64_t kv = 0;
   [[nodiscard]] std::uint64_t total() const { return weights + kv; }
 };
 

@@ -59,7 +59,8 @@ struct ModelWeights {
   [[nodiscard]] std::size_t loaded_bytes() const { return memory.bytes().size(); }
 };
 
-/// Called with the share of bytes loaded so far; returns false to give up (kCancelled).
+/// Called with the bytes of matrices packed so far and those that the weights take in all, which
+/// with gaps for alignment are a little more; returns false to give up (kCancelled).
 using LoadProgress = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
 /// Copies a checkpoint's weights into the kernels' layout, in parallel, each panel first written by

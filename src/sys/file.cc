@@ -77,14 +77,6 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
   return file;
 }
 
-void MappedFile::WillRead(std::size_t offset, std::size_t bytes) const {
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  const std::size_t start = offset / page * page;
-  if (start >= size_) return;
-  madvise(const_cast<std::byte*>(data_) + start, std::min(bytes + (offset - start), size_ - start),
-          MADV_WILLNEED);
-}
-
 absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,
                                          std::uint64_t max_bytes) {
   STOKER_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));

@@ -25,9 +25,6 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// Tells the kernel that [offset, offset + bytes) will be read soon, front to back.
-  void WillRead(std::size_t offset, std::size_t bytes) const;
-
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
