@@ -37,7 +37,7 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common) {
   options.Flag("--json", common.json, "print one JSON object instead of text for people");
   options.Value("--threads", "N", common.threads, "workers; default: one per physical core");
   options.Value("--isa", "NAME", common.isa,
-                "kernels: auto, avx512, avx2, portable, or ref (plain and slow)");
+                "kernels: auto, avx512bf16, avx512, avx2, portable, or ref (plain and slow)");
   options.Value("--log-level", "LEVEL", common.log_level,
                 "trace, debug, info, warn, error or off; default: info");
   app.set_help_flag("-h,--help", "print this help and exit")->group("options of every command");

@@ -16,7 +16,7 @@
 namespace stoker::kernels {
 namespace {
 
-constexpr Isa kAll[] = {Isa::kAvx512, Isa::kAvx2, Isa::kPortable, Isa::kRef};
+constexpr Isa kAll[] = {Isa::kAvx512Bf16, Isa::kAvx512, Isa::kAvx2, Isa::kPortable, Isa::kRef};
 
 #if defined(__x86_64__)
 // clang 14's __builtin_cpu_supports does not know this one.
@@ -28,6 +28,16 @@ bool HasF16c() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 #endif
+
+/// Whether vdpbf16ps issues every cycle, as AMD's does. Intel's issues every other one and so does
+/// half the work of a float32 instruction: docs/adr/0001-no-bf16-dot.md.
+bool FastBf16Dot() {
+#if defined(__x86_64__)
+  return __builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
 
 bool Supported(Isa isa) {
   switch (isa) {
@@ -41,9 +51,12 @@ bool Supported(Isa isa) {
       return Supported(Isa::kAvx2) && __builtin_cpu_supports("avx512f") &&
              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
              __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+    case Isa::kAvx512Bf16:
+      return Supported(Isa::kAvx512) && __builtin_cpu_supports("avx512bf16");
 #else
     case Isa::kAvx2:
     case Isa::kAvx512:
+    case Isa::kAvx512Bf16:
       return false;
 #endif
   }
@@ -62,6 +75,8 @@ std::string_view Name(Isa isa) {
       return "avx2";
     case Isa::kAvx512:
       return "avx512";
+    case Isa::kAvx512Bf16:
+      return "avx512bf16";
   }
   return "?";
 }
@@ -71,6 +86,8 @@ std::vector<Isa> SupportedIsas() {
   for (const Isa isa : kAll) {
     if (Supported(isa)) supported.push_back(isa);
   }
+  if (supported.front() == Isa::kAvx512Bf16 && !FastBf16Dot())
+    std::swap(supported[0], supported[1]);
   return supported;
 }
 
@@ -87,8 +104,8 @@ absl::StatusOr<Isa> ParseIsa(std::string_view name) {
     names.emplace_back(Name(isa));
   }
   return InvalidArgument(
-      "unknown instruction set \"{}\", expected auto, avx512, avx2, portable or ref{}", name,
-      DidYouMean(name, names));
+      "unknown instruction set \"{}\", expected auto, avx512bf16, avx512, avx2, portable or ref{}",
+      name, DidYouMean(name, names));
 }
 
 const OpTable& OpsFor(Isa isa) {
@@ -103,9 +120,12 @@ const OpTable& OpsFor(Isa isa) {
       return Avx2Ops();
     case Isa::kAvx512:
       return Avx512Ops();
+    case Isa::kAvx512Bf16:
+      return Avx512Bf16Ops();
 #else
     case Isa::kAvx2:
     case Isa::kAvx512:
+    case Isa::kAvx512Bf16:
       break;
 #endif
   }

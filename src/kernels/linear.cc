@@ -25,6 +25,7 @@ void CheckJob(const Context& context, const LinearJob& job) {
 
 void RunPanels(const OpTable& ops, const LinearJob& job, std::size_t first, std::size_t count) {
   ProductArgs args{.format = job.weight.format,
+                   .exact = job.exact,
                    .cols = job.weight.cols,
                    .tokens = job.y.rows,
                    .x = {job.x.x.data, job.x.x.stride},

@@ -51,6 +51,8 @@ struct LinearJob {
   Activations x;
   PackedMatrix weight;
   tensor::MatrixView<float> y;
+  /// Keeps the activations float32 where the table would round them to meet BF16 weights.
+  bool exact = false;
 };
 
 /// Runs several products as one parallel region (for example q_a and kv_a, or one product a head).

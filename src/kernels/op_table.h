@@ -30,6 +30,7 @@ struct RowSet {
 /// y[t][16 p + lane] = x[t] . panels[p][lane] for all tokens t and panels p.
 struct ProductArgs {
   tensor::WeightFormat format = tensor::WeightFormat::kBf16;
+  bool exact = false;  ///< float32 activations, whatever rounds_bf16_activations says
   std::size_t cols = 0;
   std::span<const std::byte* const> panels = {};
   std::size_t last_lanes = kPanelRows;  ///< lanes of the last panel that are stored
@@ -80,6 +81,8 @@ struct OpTable {
   Isa isa = Isa::kRef;
   /// INT4 weights meet activations rounded to 8 bits; else ProductArgs::x is used.
   bool quantizes_activations = false;
+  /// BF16 weights meet activations rounded to BF16, unless ProductArgs::exact.
+  bool rounds_bf16_activations = false;
 
   void (*product)(const ProductArgs& args) = nullptr;
   /// Rounds `groups` groups of 32 floats.
@@ -114,5 +117,6 @@ const OpTable& PortableOps();
 /// Only where the processor has them: see OpsFor.
 const OpTable& Avx2Ops();
 const OpTable& Avx512Ops();
+const OpTable& Avx512Bf16Ops();
 
 }  // namespace stoker::kernels

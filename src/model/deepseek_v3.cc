@@ -307,7 +307,12 @@ absl::Status DeepseekV3::RoutedExperts(LayerId layer) {
   Buffers& b = *buffers_;
   const FeedForwardWeights& weights = weights_.layers[Index(layer)].feed_forward;
   const MatrixView<const float> normed = std::as_const(b.normed).view();
-  Project(normed, weights.router, b.router_logits.Resize(b.tokens, config_.router.experts));
+  // Float32 as the reference has it: a rounded activation could change the choice of an expert.
+  const LinearJob router = {.x = Prepare(normed, {&weights.router}),
+                            .weight = weights.router,
+                            .y = b.router_logits.Resize(b.tokens, config_.router.experts),
+                            .exact = true};
+  RunJobs({&router, 1});
   GroupByExpert(layer);
 
   // The experts' outputs and the shared block's share one matrix, so that one call does both.

@@ -111,16 +111,21 @@ std::unique_ptr<sys::ThreadPool> MakePool(int threads) {
       *topology, sys::ThreadPool::Options{.threads = threads, .pin = false});
 }
 
-std::vector<float> SeenByInt4(const OpTable& ops, tensor::MatrixView<const float> x) {
+std::vector<float> Seen(const OpTable& ops, WeightFormat format,
+                        tensor::MatrixView<const float> x) {
+  const bool eight_bits = format == WeightFormat::kInt4Group32 && ops.quantizes_activations;
+  const bool bf16 = format == WeightFormat::kBf16 && ops.rounds_bf16_activations;
   std::vector<float> seen(x.rows * x.cols);
   std::vector<QuantizedGroup> groups(x.cols / 32);
   for (std::size_t row = 0; row < x.rows; ++row) {
-    if (ops.quantizes_activations) RefOps().quantize(x.Row(row), groups.size(), groups.data());
+    if (eight_bits) RefOps().quantize(x.Row(row), groups.size(), groups.data());
     for (std::size_t col = 0; col < x.cols; ++col) {
-      const QuantizedGroup& group = groups[col / 32];
-      seen[row * x.cols + col] = ops.quantizes_activations
-                                     ? static_cast<float>(group.values[col % 32]) * group.scale
-                                     : x.Row(row)[col];
+      float value = x.Row(row)[col];
+      if (eight_bits) {
+        value = static_cast<float>(groups[col / 32].values[col % 32]) * groups[col / 32].scale;
+      }
+      if (bf16) value = tensor::ToFloat(tensor::ToBf16(value));
+      seen[row * x.cols + col] = value;
     }
   }
   return seen;

@@ -75,8 +75,9 @@ class RandomRows {
 /// `threads` workers on a made-up machine.
 std::unique_ptr<sys::ThreadPool> MakePool(int threads);
 
-/// The rows as an INT4 product of this table sees them.
-std::vector<float> SeenByInt4(const OpTable& ops, tensor::MatrixView<const float> x);
+/// The rows as a product of this table with weights of `format` sees them.
+std::vector<float> Seen(const OpTable& ops, tensor::WeightFormat format,
+                        tensor::MatrixView<const float> x);
 
 /// EXPECTs equal bits.
 void ExpectSameBits(tensor::MatrixView<const float> a, tensor::MatrixView<const float> b);

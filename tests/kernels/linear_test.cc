@@ -42,15 +42,11 @@ INSTANTIATE_TEST_SUITE_P(Isa, LinearTest, testing::ValuesIn(SupportedIsas()), Is
 
 /// Checks y against sums in double of the very operands that the kernel saw. The error of summing
 /// n floats is far below n ulps of the sum of magnitudes.
-void ExpectProduct(const Problem& problem, const OpTable& ops, MatrixView<const float> y) {
+void ExpectProduct(const Problem& problem, const OpTable& ops, MatrixView<const float> y,
+                   bool exact = false) {
   const tensor::LinearWeight weight = problem.weight.view();
   const MatrixView<const float> x = problem.x.view();
-  std::vector<float> seen(x.rows * x.cols);
-  if (weight.format == WeightFormat::kInt4Group32) {
-    seen = SeenByInt4(ops, x);
-  } else {
-    for (std::size_t i = 0; i < seen.size(); ++i) seen[i] = x.Row(i / x.cols)[i % x.cols];
-  }
+  const std::vector<float> seen = Seen(ops, exact ? WeightFormat::kF32 : weight.format, x);
   std::vector<double> row_values(x.cols);
   for (std::size_t row = 0; row < weight.rows; ++row) {
     for (std::size_t col = 0; col < x.cols; ++col) {
@@ -99,6 +95,19 @@ TEST_P(LinearTest, MatchesTheDefinitionOnLargeShapes) {
   for (const WeightFormat format : kAllFormats) {
     Problem problem(format, 100, 1408, 130);
     ExpectProduct(problem, *context().ops, problem.Run(context()));
+  }
+}
+
+TEST_P(LinearTest, ExactKeepsActivationsFloat32) {
+  for (const std::size_t tokens : {1U, 5U, 19U}) {
+    Problem problem(WeightFormat::kBf16, 47, 257, tokens);
+    const MatrixView<const float> x = problem.x.view();
+    const LinearJob job{.x = {x},
+                        .weight = problem.packed.matrix(),
+                        .y = problem.y.Resize(tokens, 47),
+                        .exact = true};
+    Linear(context(), {&job, 1});
+    ExpectProduct(problem, *context().ops, problem.y.view(), true);
   }
 }
 

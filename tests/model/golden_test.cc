@@ -147,10 +147,10 @@ TEST_P(Golden, EveryInstructionSetStaysNear) {
     logits_ = 0;
     Run(isa, kernels::KvDType::kBf16);
     if (HasFatalFailure()) return;
-    // 8-bit activations and BF16 latents: near on average. Random weights leave some tokens between
-    // two experts, and a rounding that swaps them moves that token's logits far.
+    // 8-bit or BF16 activations and BF16 latents: near on average. Random weights leave some tokens
+    // between two experts, and a rounding that swaps them moves that token's logits far.
     EXPECT_LE(error_sum_ / static_cast<double>(logits_),
-              0.01 * static_cast<double>(largest_logit_));
+              0.015 * static_cast<double>(largest_logit_));
   }
 }
 

@@ -7,11 +7,39 @@
 #include "kernels/op_table.h"
 #include "tensor/float_types.h"
 
+namespace stoker::kernels {
+namespace {
+
+inline constexpr Isa kIsa = Isa::kAvx2;
+/// Panels multiplied side by side with `tokens` rows: at most 12 of the 16 registers are sums.
+constexpr std::size_t PanelTile(std::size_t tokens) {
+  return tokens <= 1 ? 4 : (tokens <= 3 ? 2 : 1);
+}
+constexpr std::size_t Int4PanelTile(std::size_t tokens) {
+  return tokens <= 1 ? 2 : 1;
+}
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 1;
+inline constexpr std::size_t kMaxTokenTile = 6;
+/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
+/// at every page and sees only what has been touched; several panels at once outrun it.
+inline constexpr std::size_t kPrefetchBytes = 2048;
+inline constexpr int kPrefetchLocality = 3;
+
+}  // namespace
+}  // namespace stoker::kernels
+
 STOKER_BEGIN_TARGET("avx2,fma,f16c")
 #include "kernels/cpu/simd_avx2-inl.h"
 // The kernels build on the primitives above.
 #include "kernels/cpu/kernels-inl.h"
 STOKER_END_TARGET
+
+namespace stoker::kernels {
+namespace {
+using Bf16Kernel = Bf16Weights;
+}  // namespace
+}  // namespace stoker::kernels
 
 #include "kernels/cpu/table-inl.h"
 

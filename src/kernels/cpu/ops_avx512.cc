@@ -7,11 +7,40 @@
 #include "kernels/op_table.h"
 #include "tensor/float_types.h"
 
+namespace stoker::kernels {
+namespace {
+
+inline constexpr Isa kIsa = Isa::kAvx512;
+/// Panels multiplied side by side with `tokens` rows of activations: enough independent sums to
+/// hide the latency of a fused multiply-add, few enough to stay in 32 registers.
+constexpr std::size_t PanelTile(std::size_t tokens) {
+  return tokens <= 3 ? 4 : 2;
+}
+constexpr std::size_t Int4PanelTile(std::size_t tokens) {
+  return tokens <= 3 ? 4 : (tokens <= 6 ? 2 : 1);
+}
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 6;
+inline constexpr std::size_t kMaxTokenTile = 12;
+/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
+/// at every page and sees only what has been touched; several panels at once outrun it.
+inline constexpr std::size_t kPrefetchBytes = 2048;
+inline constexpr int kPrefetchLocality = 3;
+
+}  // namespace
+}  // namespace stoker::kernels
+
 STOKER_BEGIN_TARGET("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
 #include "kernels/cpu/simd_avx512-inl.h"
 // The kernels build on the primitives above.
 #include "kernels/cpu/kernels-inl.h"
 STOKER_END_TARGET
+
+namespace stoker::kernels {
+namespace {
+using Bf16Kernel = Bf16Weights;
+}  // namespace
+}  // namespace stoker::kernels
 
 #include "kernels/cpu/table-inl.h"
 

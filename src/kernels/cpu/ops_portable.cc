@@ -3,9 +3,37 @@
 #include "kernels/op_table.h"
 #include "tensor/float_types.h"
 
+namespace stoker::kernels {
+namespace {
+
+inline constexpr Isa kIsa = Isa::kPortable;
+/// Panels multiplied side by side with `tokens` rows of float32 or 8-bit activations.
+constexpr std::size_t PanelTile(std::size_t /*tokens*/) {
+  return 1;
+}
+constexpr std::size_t Int4PanelTile(std::size_t /*tokens*/) {
+  return 1;
+}
+/// Tokens whose INT4 sums advance side by side.
+inline constexpr int kInt4InStep = 1;
+inline constexpr std::size_t kMaxTokenTile = 2;
+/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
+/// at every page and sees only what has been touched; several panels at once outrun it.
+inline constexpr std::size_t kPrefetchBytes = 2048;
+inline constexpr int kPrefetchLocality = 3;
+
+}  // namespace
+}  // namespace stoker::kernels
+
 #include "kernels/cpu/simd_portable-inl.h"
 // The kernels build on the primitives above.
 #include "kernels/cpu/kernels-inl.h"
+
+namespace stoker::kernels {
+namespace {
+using Bf16Kernel = Bf16Weights;
+}  // namespace
+}  // namespace stoker::kernels
 
 #include "kernels/cpu/table-inl.h"
 

@@ -20,28 +20,33 @@ STOKER_INLINE std::size_t Smaller(std::size_t a, std::size_t b) {
   return a < b ? a : b;
 }
 
-/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
-/// at every page and sees only what has been touched; several panels at once outrun it.
-constexpr std::size_t kPrefetchBytes = 2048;
-/// The same for INT4 scales, whose streams are an eighth as fast.
-constexpr std::size_t kScalePrefetchBytes = 512;
-
 /// Asks for the kBytes that lie kPrefetchBytes after `from`. Beyond the weights' end this is
 /// harmless.
 template <std::size_t kBytes>
 STOKER_INLINE void PrefetchAhead(const std::byte* from) {
   STOKER_UNROLL
   for (std::size_t at = 0; at < kBytes; at += 64) {
-    __builtin_prefetch(from + kPrefetchBytes + at, 0, 3);
+    __builtin_prefetch(from + kPrefetchBytes + at, 0, kPrefetchLocality);
   }
 }
+/// The same for INT4 scales, whose streams are an eighth as fast.
+STOKER_INLINE void PrefetchScales(const std::byte* from) {
+  __builtin_prefetch(from + kPrefetchBytes / 4, 0, kPrefetchLocality);
+}
 
-// How a format is read: Columns<...> columns of one panel at `from`, as float32.
+/// How a tile of some format sums.
+enum class TileKind {
+  kPlain,   ///< all columns into one sum
+  kScaled,  ///< a block of 128 columns at a time: y = block sum * scale + y
+  kOwn,     ///< by the format's own RunTile
+};
+
+// How a format is read: kStep columns of one panel at `from`, as float32.
 struct F32Weights {
   static constexpr std::size_t kStep = 1;
   static constexpr std::size_t kColBytes = 64;
   static constexpr bool kStreamed = true;
-  static constexpr bool kScaled = false;
+  static constexpr TileKind kTile = TileKind::kPlain;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     columns[0] = Load(reinterpret_cast<const float*>(from));
   }
@@ -50,16 +55,17 @@ struct F16Weights {
   static constexpr std::size_t kStep = 1;
   static constexpr std::size_t kColBytes = 32;
   static constexpr bool kStreamed = true;
-  static constexpr bool kScaled = false;
+  static constexpr TileKind kTile = TileKind::kPlain;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     columns[0] = LoadF16(from);
   }
 };
 struct Bf16Weights {
+  static constexpr bool kRoundsActivations = false;
   static constexpr std::size_t kStep = 2;
   static constexpr std::size_t kColBytes = 32;
   static constexpr bool kStreamed = true;
-  static constexpr bool kScaled = false;
+  static constexpr TileKind kTile = TileKind::kPlain;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     SplitBf16Pairs(Load(reinterpret_cast<const float*>(from)), columns[0], columns[1]);
   }
@@ -69,7 +75,7 @@ struct Fp8Weights {
   static constexpr std::size_t kStep = 2;
   static constexpr std::size_t kColBytes = 16;
   static constexpr bool kStreamed = true;
-  static constexpr bool kScaled = true;
+  static constexpr TileKind kTile = TileKind::kScaled;
   STOKER_INLINE static void Read(const std::byte* from, F (&columns)[kStep]) {
     LoadE4m3(from, columns[0], columns[1]);
   }
@@ -247,7 +253,9 @@ constexpr std::size_t Int4TileFor(std::size_t tokens) {
 template <typename Weights, std::size_t kWidth, int kTokens>
 STOKER_INLINE void RunTileOf(const Tile& tile) {
   if constexpr (kTokens <= kMaxTokenTile && PanelTile(kTokens) == kWidth) {
-    if constexpr (Weights::kScaled) {
+    if constexpr (Weights::kTile == TileKind::kOwn) {
+      Weights::template RunTile<kWidth, kTokens>(tile);
+    } else if constexpr (Weights::kTile == TileKind::kScaled) {
       RunScaledTile<Weights, kWidth, kTokens>(tile);
     } else {
       RunPlainTile<Weights, kWidth, kTokens>(tile);
@@ -398,7 +406,7 @@ void RunInt4Tile(const Tile& tile, const QuantizedGroup* const* x) {
     STOKER_UNROLL
     for (int p = 0; p < kPanels; ++p) {
       PrefetchAhead<kGroupBytes>(nibbles[p] + group * kGroupBytes);
-      __builtin_prefetch(scales[p] + group * 2 * kPanelRows + kScalePrefetchBytes, 0, 3);
+      PrefetchScales(scales[p] + group * 2 * kPanelRows);
       Nibbles low[4];
       Nibbles high[4];
       STOKER_UNROLL
@@ -510,6 +518,8 @@ void Int4Product(const ProductArgs& args) {
   }
 }
 
+/// Bf16 is how BF16 weights meet activations that may be rounded.
+template <typename Bf16>
 void Product(const ProductArgs& args) {
   if (args.tokens == 0 || args.panels.empty()) return;
   switch (args.format) {
@@ -518,7 +528,7 @@ void Product(const ProductArgs& args) {
     case WeightFormat::kF16:
       return FloatProduct<F16Weights>(args);
     case WeightFormat::kBf16:
-      return FloatProduct<Bf16Weights>(args);
+      return args.exact ? FloatProduct<Bf16Weights>(args) : FloatProduct<Bf16>(args);
     case WeightFormat::kFp8Block128:
       return FloatProduct<Fp8Weights>(args);
     case WeightFormat::kInt4Group32:

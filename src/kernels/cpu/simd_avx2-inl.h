@@ -5,18 +5,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kAvx2;
-/// Panels multiplied side by side with `tokens` rows: at most 12 of the 16 registers are sums.
-constexpr std::size_t PanelTile(std::size_t tokens) {
-  return tokens <= 1 ? 4 : (tokens <= 3 ? 2 : 1);
-}
-constexpr std::size_t Int4PanelTile(std::size_t tokens) {
-  return tokens <= 1 ? 2 : 1;
-}
-/// Tokens whose INT4 sums advance side by side.
-inline constexpr int kInt4InStep = 1;
-inline constexpr std::size_t kMaxTokenTile = 6;
-
 struct F {
   __m256 a, b;
 };

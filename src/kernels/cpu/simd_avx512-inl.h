@@ -4,19 +4,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kAvx512;
-/// Panels multiplied side by side with `tokens` rows of activations: enough independent sums to
-/// hide the latency of a fused multiply-add, few enough to stay in 32 registers.
-constexpr std::size_t PanelTile(std::size_t tokens) {
-  return tokens <= 3 ? 4 : 2;
-}
-constexpr std::size_t Int4PanelTile(std::size_t tokens) {
-  return tokens <= 3 ? 4 : (tokens <= 6 ? 2 : 1);
-}
-/// Tokens whose INT4 sums advance side by side.
-inline constexpr int kInt4InStep = 6;
-inline constexpr std::size_t kMaxTokenTile = 12;
-
 struct F {
   __m512 v;
 };

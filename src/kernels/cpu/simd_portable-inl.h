@@ -5,18 +5,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kPortable;
-/// Panels multiplied side by side with `tokens` rows of float32 or 8-bit activations.
-constexpr std::size_t PanelTile(std::size_t /*tokens*/) {
-  return 1;
-}
-constexpr std::size_t Int4PanelTile(std::size_t /*tokens*/) {
-  return 1;
-}
-/// Tokens whose INT4 sums advance side by side.
-inline constexpr int kInt4InStep = 1;
-inline constexpr std::size_t kMaxTokenTile = 2;
-
 /// 16 floats, 16 integers.
 struct F {
   float v[16];

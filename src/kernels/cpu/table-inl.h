@@ -1,13 +1,14 @@
 #pragma once
 
-// The table of the kernels included before.
+// The table of the kernels included before, with BF16 weights read as Bf16Kernel.
 namespace stoker::kernels {
 namespace {
 
 constexpr OpTable kOps = {
     .isa = kIsa,
     .quantizes_activations = true,
-    .product = Product,
+    .rounds_bf16_activations = Bf16Kernel::kRoundsActivations,
+    .product = Product<Bf16Kernel>,
     .quantize = Quantize,
     .swiglu = Swiglu,
     .rms_norm = RmsNormRow,
