@@ -52,6 +52,7 @@ absl::StatusOr<Shard> OpenShard(const std::filesystem::path& path, bool named_by
     return file.status();
   }
   auto header = SafetensorsHeader::Parse(file->bytes());
+  STOKER_RETURN_IF_ERROR(file->CheckIntact());
   if (!header.ok()) return At(path.string(), header.status());
   return Shard{*std::move(file), *std::move(header)};
 }
@@ -224,6 +225,11 @@ std::vector<std::string> Checkpoint::TensorNames() const {
   for (const NamedTensor& tensor : state_->tensors) names.emplace_back(tensor.entry->name);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+absl::Status Checkpoint::CheckIntact() const {
+  for (const Shard& shard : state_->shards) STOKER_RETURN_IF_ERROR(shard.file.CheckIntact());
+  return absl::OkStatus();
 }
 
 std::size_t Checkpoint::skipped_vision_tensors() const {

@@ -19,7 +19,7 @@ namespace stoker::checkpoint {
 /// memory-mapped. Immutable after Open; safe from any thread.
 class Checkpoint {
  public:
-  /// Opens DIR: `model.safetensors.index.json` with its shards, or the *.safetensors files there.
+  /// Opens DIR: the shards that FindShards names.
   /// Errors: one line naming the file and, where there is one, the tensor: missing or truncated
   /// shard, overlapping or out-of-range offsets, unknown dtype, a shape that does not match its
   /// bytes, an index that names a tensor its shard lacks.
@@ -55,6 +55,10 @@ class Checkpoint {
 
   /// Every tensor's name as stored, in ascending order.
   [[nodiscard]] std::vector<std::string> TensorNames() const;
+
+  /// Whether every byte read so far came from the files: a shard that shrinks, or whose disk fails,
+  /// reads as zeros from there on. Errors: kDataLoss, naming the shard.
+  [[nodiscard]] absl::Status CheckIntact() const;
 
   /// How many vision tensors were left out (K2.5 and later carry a vision tower).
   [[nodiscard]] std::size_t skipped_vision_tensors() const;

@@ -18,6 +18,7 @@
 namespace stoker::checkpoint {
 namespace {
 
+constexpr std::string_view kSingleName = "model.safetensors";
 constexpr std::string_view kIndexName = "model.safetensors.index.json";
 constexpr std::string_view kSuffix = ".safetensors";
 constexpr std::uint64_t kMaxIndexBytes = std::uint64_t{512} << 20;
@@ -161,10 +162,19 @@ absl::StatusOr<ShardIndex> ParseShardIndex(std::string_view json_text) {
 absl::StatusOr<ShardIndex> FindShards(const std::filesystem::path& dir) {
   std::error_code error;
   const std::filesystem::path index_path = dir / kIndexName;
-  if (std::filesystem::exists(index_path, error)) {
+  // A link that leads nowhere is there too, and an error when it is opened.
+  const auto is_there = [&error](const std::filesystem::path& path) {
+    return std::filesystem::exists(std::filesystem::symlink_status(path, error));
+  };
+  if (is_there(index_path)) {
     STOKER_ASSIGN_OR_RETURN(const std::string text, sys::ReadTextFile(index_path, kMaxIndexBytes));
     auto index = ParseShardIndex(text);
     if (!index.ok()) return At(index_path.string(), index.status());
+    return index;
+  }
+  ShardIndex index;
+  if (is_there(dir / kSingleName)) {
+    index.shards = {std::string(kSingleName)};
     return index;
   }
   std::set<std::string> files;
@@ -178,7 +188,6 @@ absl::StatusOr<ShardIndex> FindShards(const std::filesystem::path& dir) {
     return NotFound("{}: no {} and no *.safetensors files there", dir.string(), kIndexName);
   }
   STOKER_RETURN_IF_ERROR(CheckComplete(dir, files));
-  ShardIndex index;
   index.shards.assign(files.begin(), files.end());
   return index;
 }

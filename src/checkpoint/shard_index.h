@@ -27,7 +27,8 @@ struct ShardIndex {
 /// plain file name (which could lead out of the folder).
 absl::StatusOr<ShardIndex> ParseShardIndex(std::string_view json_text);
 
-/// The shards of the checkpoint in `dir`: from its index file, or the *.safetensors files there.
+/// The shards of the checkpoint in `dir`: those of its index file, else `model.safetensors`, else
+/// every *.safetensors file there.
 /// Errors: kNotFound when there are none, or when files named "…-00001-of-00003…" are not complete.
 absl::StatusOr<ShardIndex> FindShards(const std::filesystem::path& dir);
 

@@ -20,25 +20,6 @@ double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// What a model takes beside the memory of its weights.
-struct RunMemory {
-  std::size_t cache_bytes = 0;
-  std::size_t workspace_bytes = 0;
-};
-
-// Checks, before anything is allocated, that cache and workspace fit beside the weights; whether
-// the weights fit by themselves is for their loader to say.
-absl::Status CheckMemory(const RunMemory& run, std::uint64_t weight_bytes) {
-  const std::optional<std::uint64_t> available = sys::AvailableMemoryBytes();
-  if (!available || weight_bytes > *available) return absl::OkStatus();
-  if (run.cache_bytes + run.workspace_bytes <= *available - weight_bytes) return absl::OkStatus();
-  return ResourceExhausted(
-      "the context does not fit in memory: weights {} + KV cache {} + workspace {} are needed, {} "
-      "are available; choose a smaller --context",
-      FormatBytes(weight_bytes), FormatBytes(run.cache_bytes), FormatBytes(run.workspace_bytes),
-      FormatBytes(*available));
-}
-
 }  // namespace
 
 double GenerationStats::decode_tok_per_s() const {
@@ -83,12 +64,13 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::filesystem::path
   const std::size_t cache_tokens =
       options.cache_tokens > 0 ? options.cache_tokens : engine->context_tokens_;
   engine->prefill_chunk_ = std::max<std::size_t>(1, options.prefill_chunk);
-  STOKER_RETURN_IF_ERROR(CheckMemory({.cache_bytes = shape.bytes_per_token() * cache_tokens,
-                                      .workspace_bytes = model::DeepseekV3::WorkspaceBytesOf(
-                                          config, engine->context_tokens_, engine->prefill_chunk_)},
-                                     checkpoint.tensor_bytes()));
-  STOKER_ASSIGN_OR_RETURN(model::ModelWeights weights,
-                          model::LoadWeights(checkpoint, context, exact, progress));
+  const model::RunMemory beside = {.cache = shape.bytes_per_token() * cache_tokens,
+                                   .workspace = model::DeepseekV3::WorkspaceBytesOf(
+                                       config, engine->context_tokens_, engine->prefill_chunk_)};
+  STOKER_ASSIGN_OR_RETURN(
+      model::ModelWeights weights,
+      model::LoadWeights(checkpoint, context,
+                         {.exact = exact, .beside = beside, .progress = progress}));
   engine->model_ = std::make_unique<model::DeepseekV3>(config, std::move(weights), context,
                                                        engine->context_tokens_);
   STOKER_ASSIGN_OR_RETURN(kv::PagedCache cache, kv::PagedCache::Create(shape, cache_tokens));

@@ -138,19 +138,13 @@ void DeepseekV3::BeginStep(std::span<const StepSequence> sequences, const kv::Pa
 void DeepseekV3::Embed() {
   Buffers& b = *buffers_;
   const MatrixView<float> hidden = b.hidden.Resize(b.tokens, config_.hidden);
-  const std::size_t elem = weights_.embedding_format == WeightFormat::kF32 ? 4 : 2;
-  const std::size_t row_bytes = config_.hidden * elem;
+  const PackedMatrix& embedding = weights_.embedding;
   for (std::size_t token = 0; token < b.tokens; ++token) {
-    const std::byte* row = weights_.embedding + Index(b.ids[token]) * row_bytes;
-    const tensor::LinearWeight source = {.format = weights_.embedding_format,
-                                         .rows = 1,
-                                         .cols = config_.hidden,
-                                         .weight = {row, row_bytes},
-                                         .scale = {}};
     for (std::size_t col = 0; col < config_.hidden; ++col) {
-      hidden.Row(token)[col] = tensor::ValueAt(source, 0, col);
+      hidden.Row(token)[col] = kernels::WeightAt(embedding, Index(b.ids[token]), col);
     }
-    bytes_.weights += row_bytes;
+    // Its 16 rows lie interleaved: every cache line of the panel is read.
+    bytes_.weights += embedding.panel_bytes();
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/units.h"
+#include "checkpoint/tensor_check.h"
 #include "kernels/panel_tasks.h"
 #include "tensor/dequantise.h"
 
@@ -29,6 +29,12 @@ constexpr std::size_t kExpertAlignment = 4096;
 constexpr std::size_t kMatrixAlignment = 64;
 constexpr std::size_t kTaskBytes = std::size_t{1} << 20;  // packed bytes one worker takes at a time
 
+// One head's part of kv_b_proj.
+struct HeadBlock {
+  tensor::BlockOfRows rows;
+  bool transposed;
+};
+
 // Loading has two passes over the same walk of the model: first every matrix gets its place in one
 // arena (offsets in PackedMatrix::data stay null until the arena exists), then all are packed.
 struct PlannedMatrix {
@@ -36,14 +42,23 @@ struct PlannedMatrix {
   LinearWeight source;
   PackedMatrix* target;
   std::size_t offset;
+  bool must_be_finite = false;  // a bad value would change answers and not show in them
+  std::optional<HeadBlock> block = {};
 };
+
+bool IsQuantised(WeightFormat format) {
+  return format == WeightFormat::kFp8Block128 || format == WeightFormat::kInt4Group32;
+}
 
 class Loader {
  public:
-  Loader(const Checkpoint& checkpoint, const kernels::Context& context, bool exact)
-      : checkpoint_(checkpoint), config_(checkpoint.config()), context_(context), exact_(exact) {}
+  Loader(const Checkpoint& checkpoint, const kernels::Context& context, const LoadOptions& options)
+      : checkpoint_(checkpoint),
+        config_(checkpoint.config()),
+        context_(context),
+        options_(options) {}
 
-  absl::StatusOr<ModelWeights> Load(const LoadProgress& progress) {
+  absl::StatusOr<ModelWeights> Load() {
     weights_.layers.resize(config_.layers);
     experts_.resize(config_.layers);
     STOKER_RETURN_IF_ERROR(PlanEmbedding());
@@ -53,7 +68,7 @@ class Loader {
     }
     STOKER_RETURN_IF_ERROR(PlanHead());
     STOKER_RETURN_IF_ERROR(AllocateArena());
-    STOKER_RETURN_IF_ERROR(PackAll(progress));
+    STOKER_RETURN_IF_ERROR(PackAll());
     weights_.experts = std::make_unique<experts::ResidentExperts>(std::move(experts_));
     return std::move(weights_);
   }
@@ -68,10 +83,11 @@ class Loader {
     return std::exchange(total_bytes_, total_bytes_ + bytes);
   }
 
-  void PlanMatrix(const std::string& name, const LinearWeight& source, PackedMatrix& target,
-                  std::size_t alignment = kMatrixAlignment) {
+  PlannedMatrix& PlanMatrix(const std::string& name, const LinearWeight& source,
+                            PackedMatrix& target, std::size_t alignment = kMatrixAlignment) {
     target = {.format = source.format, .rows = source.rows, .cols = source.cols, .data = nullptr};
-    planned_.push_back({name, source, &target, TakeSpace(target.bytes(), alignment)});
+    return planned_.emplace_back(
+        PlannedMatrix{name, source, &target, TakeSpace(target.bytes(), alignment)});
   }
 
   absl::Status PlanLinear(const std::string& name, std::size_t rows, std::size_t cols,
@@ -101,24 +117,16 @@ class Loader {
 
   absl::Status PlanEmbedding() {
     constexpr std::string_view kName = "model.embed_tokens";
-    STOKER_ASSIGN_OR_RETURN(embedding_source_,
-                            checkpoint_.FindLinear(kName, config_.vocab, config_.hidden));
-    const WeightFormat format = embedding_source_.format;
-    if (format != WeightFormat::kF32 && format != WeightFormat::kF16 &&
-        format != WeightFormat::kBf16) {
-      return Unimplemented("{}: a quantised embedding ({}) is not supported", kName, Name(format));
-    }
-    weights_.embedding_format = format;
-    embedding_offset_ = TakeSpace(embedding_source_.weight.size(), kMatrixAlignment);
-    return absl::OkStatus();
+    STOKER_RETURN_IF_ERROR(
+        PlanLinear(std::string(kName), config_.vocab, config_.hidden, weights_.embedding));
+    const WeightFormat format = weights_.embedding.format;
+    if (!IsQuantised(format)) return absl::OkStatus();
+    return Unimplemented("{}: a quantised embedding ({}) is not supported", kName, Name(format));
   }
 
   absl::Status PlanHead() {
     STOKER_RETURN_IF_ERROR(LoadFloats("model.norm.weight", config_.hidden, weights_.final_norm));
-    if (config_.tied_embeddings) {
-      PlanMatrix("model.embed_tokens", embedding_source_, weights_.head);
-      return absl::OkStatus();
-    }
+    if (config_.tied_embeddings) return absl::OkStatus();  // AllocateArena sets it
     return PlanLinear("lm_head", config_.vocab, config_.hidden, weights_.head);
   }
 
@@ -159,23 +167,25 @@ class Loader {
     const std::size_t head_rows = nope + v;
     STOKER_ASSIGN_OR_RETURN(const LinearWeight source,
                             checkpoint_.FindLinear(name, config_.heads * head_rows, latent));
-    const bool quantised =
-        source.format == WeightFormat::kFp8Block128 || source.format == WeightFormat::kInt4Group32;
+    const bool quantised = IsQuantised(source.format);
     const WeightFormat format =
-        !quantised ? source.format : (exact_ ? WeightFormat::kF32 : WeightFormat::kBf16);
-    if (quantised) {
-      if (const absl::Status status = tensor::CheckFinite(source); !status.ok()) {
-        return At(name, status);
-      }
-    }
+        !quantised ? source.format : (options_.exact ? WeightFormat::kF32 : WeightFormat::kBf16);
+    const auto plan = [&](const HeadBlock& block, PackedMatrix& target) {
+      const tensor::BlockOfRows& rows = block.rows;
+      const LinearWeight shape = {.format = format,
+                                  .rows = block.transposed ? rows.cols : rows.rows,
+                                  .cols = block.transposed ? rows.rows : rows.cols};
+      PlannedMatrix& planned = PlanMatrix(name, shape, target);
+      planned.source = source;
+      planned.must_be_finite = quantised;
+      planned.block = block;
+    };
     attention.key_up.resize(config_.heads);
     attention.value_up.resize(config_.heads);
     for (std::size_t head = 0; head < config_.heads; ++head) {
       const std::size_t first_row = head * head_rows;
-      scratch_.push_back(tensor::TransposedBlock(source, format, {first_row, nope, latent}));
-      PlanMatrix(name, scratch_.back().view(), attention.key_up[head]);
-      scratch_.push_back(tensor::CopiedBlock(source, format, {first_row + nope, v, latent}));
-      PlanMatrix(name, scratch_.back().view(), attention.value_up[head]);
+      plan({{first_row, nope, latent}, true}, attention.key_up[head]);
+      plan({{first_row + nope, v, latent}, false}, attention.value_up[head]);
     }
     return absl::OkStatus();
   }
@@ -190,6 +200,7 @@ class Loader {
     const std::size_t experts = config_.router.experts;
     STOKER_RETURN_IF_ERROR(
         PlanLinear(LayerName(layer, "mlp.gate"), experts, config_.hidden, ffn.router));
+    planned_.back().must_be_finite = true;
     STOKER_RETURN_IF_ERROR(
         LoadFloats(LayerName(layer, "mlp.gate.e_score_correction_bias"), experts, ffn.router_bias));
     if (config_.shared_experts > 0) {
@@ -206,22 +217,34 @@ class Loader {
   }
 
   absl::Status AllocateArena() {
-    const std::optional<std::uint64_t> available = sys::AvailableMemoryBytes();
-    if (available && total_bytes_ > *available) {
-      return ResourceExhausted("the weights take {} and only {} of memory are available",
-                               FormatBytes(total_bytes_), FormatBytes(*available));
-    }
+    STOKER_RETURN_IF_ERROR(CheckMemory());
     STOKER_ASSIGN_OR_RETURN(weights_.memory, sys::HugeBuffer::Allocate(total_bytes_));
     std::byte* base = weights_.memory.bytes().data();
     for (const PlannedMatrix& matrix : planned_) matrix.target->data = base + matrix.offset;
-    weights_.embedding = base + embedding_offset_;
+    if (config_.tied_embeddings) weights_.head = weights_.embedding;
     return absl::OkStatus();
   }
 
-  absl::Status PackAll(const LoadProgress& progress) {
-    std::memcpy(weights_.memory.bytes().data() + embedding_offset_, embedding_source_.weight.data(),
-                embedding_source_.weight.size());
-    std::size_t done = embedding_source_.weight.size();
+  [[nodiscard]] absl::Status CheckMemory() const {
+    const std::optional<std::uint64_t> available = sys::AvailableMemoryBytes();
+    const RunMemory& beside = options_.beside;
+    if (!available || total_bytes_ + beside.cache + beside.workspace <= *available) {
+      return absl::OkStatus();
+    }
+    if (total_bytes_ > *available) {
+      return ResourceExhausted("the weights take {} and only {} of memory are available",
+                               FormatBytes(total_bytes_), FormatBytes(*available));
+    }
+    return ResourceExhausted(
+        "the context does not fit in memory: weights {} + KV cache {} + workspace {} are needed, "
+        "{} are available; choose a smaller --context",
+        FormatBytes(total_bytes_), FormatBytes(beside.cache), FormatBytes(beside.workspace),
+        FormatBytes(*available));
+  }
+
+  absl::Status PackAll() {
+    const LoadProgress& progress = options_.progress;
+    std::size_t done = 0;
     std::size_t first = 0;  // of the matrices not yet packed
     std::size_t batch_bytes = 0;
     constexpr std::size_t kBatchBytes = std::size_t{256} << 20;  // between two looks at progress
@@ -252,8 +275,7 @@ class Loader {
     context_.pool->ParallelFor(tasks.shares(), [&](std::size_t task, int /*worker*/) {
       const kernels::PanelTasks::Piece& piece = tasks[task];
       const PlannedMatrix& matrix = matrices[piece.job];
-      const absl::Status status =
-          kernels::PackPanels(matrix.source, *matrix.target, piece.first, piece.count);
+      const absl::Status status = PackPiece(matrix, piece.first, piece.count);
       if (status.ok()) return;
       const std::lock_guard lock(mutex);
       if (task < first_bad) {
@@ -264,26 +286,49 @@ class Loader {
     return first_error;
   }
 
+  static absl::Status PackPiece(const PlannedMatrix& matrix, std::size_t first_panel,
+                                std::size_t panel_count) {
+    if (!matrix.block) {
+      if (matrix.must_be_finite) {
+        const std::size_t first_row = first_panel * kernels::kPanelRows;
+        const std::size_t rows =
+            std::min(panel_count * kernels::kPanelRows, matrix.source.rows - first_row);
+        STOKER_RETURN_IF_ERROR(tensor::CheckFinite(matrix.source, first_row, rows));
+      }
+      return kernels::PackPanels(matrix.source, *matrix.target, first_panel, panel_count);
+    }
+    // A head's block is small, and seldom more than one piece: each makes its own copy.
+    const auto& [rows, transposed] = *matrix.block;
+    if (matrix.must_be_finite) {
+      STOKER_RETURN_IF_ERROR(tensor::CheckFinite(matrix.source, rows.first_row, rows.rows));
+    }
+    const WeightFormat format = matrix.target->format;
+    const tensor::OwnedWeight block = transposed
+                                          ? tensor::TransposedBlock(matrix.source, format, rows)
+                                          : tensor::CopiedBlock(matrix.source, format, rows);
+    return kernels::PackPanels(block.view(), *matrix.target, first_panel, panel_count);
+  }
+
   const Checkpoint& checkpoint_;
   const ModelConfig& config_;
   const kernels::Context& context_;
-  const bool exact_;
+  const LoadOptions& options_;
 
   ModelWeights weights_;
   std::vector<std::vector<MlpWeights>> experts_;  // [layer][expert]
   std::vector<PlannedMatrix> planned_;
-  std::vector<tensor::OwnedWeight> scratch_;
-  LinearWeight embedding_source_;
-  std::size_t embedding_offset_ = 0;
   std::size_t total_bytes_ = 0;
 };
 
 }  // namespace
 
 absl::StatusOr<ModelWeights> LoadWeights(const checkpoint::Checkpoint& checkpoint,
-                                         const kernels::Context& context, bool exact,
-                                         const LoadProgress& progress) {
-  return Loader(checkpoint, context, exact).Load(progress);
+                                         const kernels::Context& context,
+                                         const LoadOptions& options) {
+  STOKER_RETURN_IF_ERROR(checkpoint::CheckTensors(checkpoint));
+  auto weights = Loader(checkpoint, context, options).Load();
+  STOKER_RETURN_IF_ERROR(checkpoint.CheckIntact());
+  return weights;
 }
 
 }  // namespace stoker::model

@@ -48,11 +48,10 @@ struct LayerWeights {
 
 /// A whole model in memory, in the kernels' layout, in one allocation on huge pages.
 struct ModelWeights {
-  tensor::WeightFormat embedding_format = tensor::WeightFormat::kBf16;
-  const std::byte* embedding = nullptr;  // [vocab, hidden], row-major
+  kernels::PackedMatrix embedding;  // [vocab, hidden], not quantised
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;  // [hidden]
-  kernels::PackedMatrix head;     // [vocab, hidden]
+  kernels::PackedMatrix head;     // [vocab, hidden]; the embedding itself where they are tied
   std::unique_ptr<experts::ExpertStore> experts;
   sys::HugeBuffer memory;
 
@@ -63,15 +62,29 @@ struct ModelWeights {
 /// with gaps for alignment are a little more; returns false to give up (kCancelled).
 using LoadProgress = std::function<bool(std::size_t done_bytes, std::size_t total_bytes)>;
 
+/// What a model needs beside its weights, in bytes.
+struct RunMemory {
+  std::size_t cache = 0;
+  std::size_t workspace = 0;
+};
+
+struct LoadOptions {
+  /// Dequantises a quantised kv_b_proj to F32 rather than BF16. (F32, F16 and BF16 stay.)
+  bool exact = false;
+  /// What must fit beside the weights.
+  RunMemory beside = {};
+  LoadProgress progress = {};
+};
+
 /// Copies a checkpoint's weights into the kernels' layout, in parallel, each panel first written by
 /// a worker of the NUMA node that will read it.
 ///
-/// kv_b_proj keeps its element type when it is F32, F16 or BF16; quantised, it is dequantised to
-/// BF16, or to F32 where `exact` is set.
-/// Errors: kNotFound or kInvalidArgument naming the tensor; kResourceExhausted with the arithmetic
-/// when the weights do not fit in available memory; kCancelled.
+/// Errors: as checkpoint::CheckTensors; kInvalidArgument for a value that would change answers
+/// unnoticed (a scale, norm or router weight that is no finite number), naming the tensor;
+/// kResourceExhausted with the arithmetic when the model does not fit in available memory, before
+/// anything is loaded; kDataLoss when a shard changed meanwhile; kCancelled.
 absl::StatusOr<ModelWeights> LoadWeights(const checkpoint::Checkpoint& checkpoint,
-                                         const kernels::Context& context, bool exact,
-                                         const LoadProgress& progress);
+                                         const kernels::Context& context,
+                                         const LoadOptions& options);
 
 }  // namespace stoker::model

@@ -42,11 +42,13 @@ MappedFile::~MappedFile() {
 MappedFile::MappedFile(MappedFile&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
+      guard_(std::move(other.guard_)),
       path_(std::move(other.path_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(guard_, other.guard_);
   std::swap(path_, other.path_);
   return *this;
 }
@@ -72,9 +74,16 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
       return IoError(path, "cannot map", error);
     }
     file.data_ = static_cast<const std::byte*>(mapping);
+    file.guard_ = MappingGuard(file.bytes());
   }
   close(fd);
   return file;
+}
+
+absl::Status MappedFile::CheckIntact() const {
+  if (!guard_.failed()) return absl::OkStatus();
+  return DataLoss("{}: cannot be read to its end; it was cut short or its disk failed meanwhile",
+                  path_.string());
 }
 
 absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,

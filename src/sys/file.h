@@ -8,10 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "sys/mapping_guard.h"
 
 namespace stoker::sys {
 
-/// A whole file mapped read-only. The file must not shrink while it is mapped.
+/// A whole file mapped read-only. Should it shrink or its disk fail, the rest reads as zeros and
+/// CheckIntact says so.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -25,9 +27,13 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  /// Whether all that was read so far came from the file. Errors: kDataLoss, naming the file.
+  [[nodiscard]] absl::Status CheckIntact() const;
+
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  MappingGuard guard_;
   std::filesystem::path path_;
 };
 

@@ -94,8 +94,8 @@ float ValueAt(const LinearWeight& weight, std::size_t row, std::size_t col) {
   return 0.0F;
 }
 
-absl::Status CheckFinite(const LinearWeight& weight) {
-  for (std::size_t row = 0; row < weight.rows; ++row) {
+absl::Status CheckFinite(const LinearWeight& weight, std::size_t first_row, std::size_t rows) {
+  for (std::size_t row = first_row; row < first_row + rows; ++row) {
     for (std::size_t col = 0; col < weight.cols; ++col) {
       if (std::isfinite(ValueAt(weight, row, col))) continue;
       return InvalidArgument("the value at row {}, column {} is not a finite number", row, col);

@@ -11,8 +11,9 @@ namespace stoker::tensor {
 /// W[row, col] of a weight as stored, as float32: the definition of every format.
 float ValueAt(const LinearWeight& weight, std::size_t row, std::size_t col);
 
-/// Fails where an element of the weight is NaN or infinite, naming the first one's row and column.
-absl::Status CheckFinite(const LinearWeight& weight);
+/// Fails where an element of rows [first_row, first_row + rows) is NaN or infinite, naming the
+/// first one's row and column.
+absl::Status CheckFinite(const LinearWeight& weight, std::size_t first_row, std::size_t rows);
 
 /// A small weight that owns its bytes. Movable; views stay valid when it moves.
 struct OwnedWeight {

@@ -132,6 +132,20 @@ TEST_F(CheckpointTest, AnIndexThatNamesATensorItsShardLacksIsRefused) {
   ExpectOpenFails("although the index says so");
 }
 
+TEST_F(CheckpointTest, AnIndexLinkThatLeadsNowhereIsAnError) {
+  WriteShard("a.safetensors", {{"x", DType::kF32, {1}}});
+  std::filesystem::create_symlink("nowhere", dir_ / "model.safetensors.index.json");
+  ExpectOpenFails("model.safetensors.index.json");
+}
+
+TEST_F(CheckpointTest, WithoutAnIndexTheFileOfTheUsualNameIsTheWholeModel) {
+  WriteShard("model.safetensors", {{"x", DType::kF32, {1}}});
+  WriteShard("other.safetensors", {{"y", DType::kF32, {1}}});
+  const auto checkpoint = Open();
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
+  EXPECT_THAT(checkpoint->TensorNames(), ElementsAre("x"));
+}
+
 TEST_F(CheckpointTest, ATensorInTwoShardsIsRefused) {
   WriteShard("a.safetensors", {{"x", DType::kF32, {1}}});
   WriteShard("b.safetensors", {{"x", DType::kF32, {1}}});

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -40,6 +41,7 @@ std::vector<TokenId> Tokens(std::size_t count, std::int32_t first = 2) {
 
 struct Answer {
   std::vector<TokenId> tokens;
+  std::vector<SampledToken> drawn;
   GenerationStats stats;
 };
 
@@ -48,6 +50,7 @@ absl::StatusOr<Answer> Answered(Engine& engine, Sequence& sequence,
   Answer answer;
   auto stats = engine.Generate(sequence, request, [&](const SampledToken& token) {
     answer.tokens.push_back(token.token);
+    answer.drawn.push_back(token);
     return true;
   });
   if (!stats.ok()) return stats.status();
@@ -73,6 +76,20 @@ TEST(Engine, AnswersAndCounts) {
   EXPECT_GT(answer.stats.decode_bytes, 8 * 10'000U);
 }
 
+// Bits, over the whole vocabulary.
+void ExpectSameLogprobs(const Answer& a, const Answer& b) {
+  ASSERT_EQ(a.drawn.size(), b.drawn.size());
+  for (std::size_t i = 0; i < a.drawn.size(); ++i) {
+    ASSERT_EQ(a.drawn[i].token, b.drawn[i].token);
+    ASSERT_EQ(a.drawn[i].top_logprobs.size(), b.drawn[i].top_logprobs.size());
+    for (std::size_t k = 0; k < a.drawn[i].top_logprobs.size(); ++k) {
+      ASSERT_EQ(a.drawn[i].top_logprobs[k].token, b.drawn[i].top_logprobs[k].token);
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(a.drawn[i].top_logprobs[k].logprob),
+                std::bit_cast<std::uint32_t>(b.drawn[i].top_logprobs[k].logprob));
+    }
+  }
+}
+
 TEST(Engine, AHeldPrefixIsReusedAndChangesNothing) {
   const auto engine = LoadTiny();
   std::vector<TokenId> prompt = Tokens(150);
@@ -80,13 +97,16 @@ TEST(Engine, AHeldPrefixIsReusedAndChangesNothing) {
   MustRun(*engine, first, {.prompt = prompt, .max_tokens = 5});
   prompt.resize(130);
   prompt.back() = TokenId{1};
-  const GenerationRequest request = {.prompt = prompt, .max_tokens = 20};
+  const GenerationRequest request = {
+      .prompt = prompt, .sampling = {.top_logprobs = 20}, .max_tokens = 20};
   const Answer resumed = MustRun(*engine, first, request);
   EXPECT_EQ(resumed.stats.cached_tokens, 129U);
   Sequence fresh = engine->NewSequence();
   const Answer anew = MustRun(*engine, fresh, request);
   EXPECT_EQ(anew.stats.cached_tokens, 0U);
   EXPECT_EQ(resumed.tokens, anew.tokens);
+  EXPECT_EQ(anew.drawn.front().top_logprobs.size(), 20U);
+  ExpectSameLogprobs(resumed, anew);
 }
 
 TEST(Engine, TheSamePromptAgainRunsItsLastTokenOnly) {

@@ -64,7 +64,7 @@ void Compare(kernels::Isa isa, kernels::KvDType kv_dtype, std::size_t sequences,
   const kernels::Context context = {.ops = &kernels::OpsFor(isa), .pool = &pool};
   auto checkpoint = checkpoint::Checkpoint::Open(testing::SourcePath("models/demo"));
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-  auto weights = LoadWeights(*checkpoint, context, isa == kernels::Isa::kRef, {});
+  auto weights = LoadWeights(*checkpoint, context, {.exact = isa == kernels::Isa::kRef});
   ASSERT_TRUE(weights.ok()) << weights.status();
   DeepseekV3 model(checkpoint->config(), *std::move(weights), context, shape[1]);
   auto cache = kv::PagedCache::Create(model.CacheShape(kv_dtype), 1024);

@@ -58,7 +58,7 @@ class Golden : public ::testing::TestWithParam<std::string> {
     const kernels::Context context = {.ops = &kernels::OpsFor(isa), .pool = &pool};
     auto checkpoint = checkpoint::Checkpoint::Open(dir);
     ASSERT_TRUE(checkpoint.ok()) << checkpoint.status();
-    auto weights = LoadWeights(*checkpoint, context, isa == kernels::Isa::kRef, {});
+    auto weights = LoadWeights(*checkpoint, context, {.exact = isa == kernels::Isa::kRef});
     ASSERT_TRUE(weights.ok()) << weights.status();
     DeepseekV3 model(checkpoint->config(), *std::move(weights), context, shape[1]);
     auto cache = kv::PagedCache::Create(model.CacheShape(kv_dtype), 1024);
