@@ -156,6 +156,10 @@ void ReadYarn(ConfigFields& rope, ModelConfig& config) {
 void ReadRope(ConfigFields& text, ModelConfig& config) {
   const NumberRange theta = {1, 1e12};
   config.rope_theta = text.Number("rope_theta", theta, 10000);
+  const bool both = text.Has("rope_parameters") && text.Has("rope_scaling");
+  if (both && *text.Value("rope_parameters") != *text.Value("rope_scaling")) {
+    text.Mismatch("rope_scaling", "the same as rope_parameters, or nothing beside it");
+  }
   auto rope = text.Object(text.Has("rope_parameters") ? "rope_parameters" : "rope_scaling");
   if (!rope) return;
   config.rope_theta = rope->Number("rope_theta", theta, config.rope_theta);
@@ -165,6 +169,11 @@ void ReadRope(ConfigFields& text, ModelConfig& config) {
     ReadYarn(*rope, config);
   } else if (type != "default" && type != "none") {
     rope->Unsupported(key, "yarn or default");
+  } else if (rope->Number("factor", {0, 1e6}, 1) != 1) {
+    rope->Mismatch("factor", "1 where no other type of rope than the default is named");
+  }
+  if (rope->Has("type") && rope->Text("type", type) != type) {
+    rope->Mismatch("type", fmt::format("the same as rope_type (\"{}\")", type));
   }
   text.Fail(rope->status());
 }

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "base/units.h"
+#include "checkpoint/model_stats.h"
 #include "checkpoint/model_tensors.h"
 #include "checkpoint/safetensors.h"
 #include "checkpoint/shard_index.h"
@@ -119,6 +120,16 @@ std::vector<SyntheticShard> PlanShards(const SyntheticOptions& options, const Mo
     }
   }
   return planner.Take();
+}
+
+// Keeps the plan, and what whoever opens the checkpoint holds, in bounds: forty times Kimi K2's
+// experts.
+absl::Status CheckTensorCount(const ModelConfig& config) {
+  constexpr std::uint64_t kMostExperts = 1'000'000;
+  const std::uint64_t experts = std::uint64_t{config.layers} * config.router.experts;
+  if (experts <= kMostExperts) return absl::OkStatus();
+  return InvalidArgument("{} layers of {} experts are too many: at most {} experts in all",
+                         config.layers, config.router.experts, kMostExperts);
 }
 
 std::string HeaderOf(const SyntheticShard& shard) {
@@ -321,8 +332,12 @@ absl::Status WriteSyntheticCheckpoint(const SyntheticOptions& options, const fs:
   // Whatever the shape came from, this format may ask more of it (INT4: widths in groups of 32).
   STOKER_RETURN_IF_ERROR(ParseModelConfig(config_text).status());
 
+  STOKER_RETURN_IF_ERROR(CheckTensorCount(config));
+
   OutputDir output(dir);
   STOKER_RETURN_IF_ERROR(output.Create());
+  // Before the plan, which takes memory for every tensor.
+  STOKER_RETURN_IF_ERROR(output.CheckRoom(ComputeModelStats(config).total.bytes));
   const std::vector<SyntheticShard> shards = PlanShards(options, config);
   const std::uint64_t total_bytes = TotalBytes(shards);
   STOKER_RETURN_IF_ERROR(output.CheckRoom(total_bytes));

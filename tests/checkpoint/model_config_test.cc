@@ -177,6 +177,12 @@ TEST(ModelConfig, RopeParametersOfNewerFilesCarryThetaAndType) {
   EXPECT_EQ(config->rope_theta, 50000.0);
   ASSERT_TRUE(config->yarn.has_value());
 
+  document["rope_scaling"] = rope;
+  EXPECT_TRUE(Parse(document).ok());
+  document["rope_scaling"] = {{"type", "default"}};
+  ExpectError(document, absl::StatusCode::kInvalidArgument, "the same as rope_parameters");
+  document.erase("rope_scaling");
+
   document["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 20000.0}};
   config = Parse(document);
   ASSERT_TRUE(config.ok()) << config.status();
@@ -246,6 +252,10 @@ TEST(ModelConfig, YarnFieldsAreChecked) {
     return yarn;
   };
   ExpectInvalid("rope_scaling", with("factor", 0.5), "\"rope_scaling.factor\"");
+  // What would be plain rope in spite of a factor.
+  ExpectInvalid("rope_scaling", {{"tpye", "yarn"}, {"factor", 4}}, "\"rope_scaling.factor\" is 4");
+  ExpectInvalid("rope_scaling", {{"rope_type", "default"}, {"type", "yarn"}},
+                "the same as rope_type (\"default\")");
   ExpectInvalid("rope_scaling", with("factor", nullptr), "\"rope_scaling.factor\" is missing");
   ExpectInvalid("rope_scaling", with("mscale", -1), "\"rope_scaling.mscale\"");
   ExpectInvalid("rope_scaling", with("beta_fast", 0.5), "at least beta_slow (1)");

@@ -151,6 +151,21 @@ TEST(Synthetic, ProgressReachesTheBytesThatWereAnnounced) {
   EXPECT_EQ(on_disk, announced);
 }
 
+TEST(Synthetic, WhatIsTooLargeIsRefusedBeforeItIsPlanned) {
+  const stoker::testing::ScratchDir dir;
+  SyntheticOptions options = Tiny();
+  options.config.layers = 1024;
+  options.config.router.experts = 4096;
+  EXPECT_THAT(std::string(WriteSyntheticCheckpoint(options, dir / "out").message()),
+              ::testing::HasSubstr("at most 1000000 experts"));
+  options.config.layers = 200;
+  options.config.hidden = 16384;
+  options.config.expert_width = 16384;
+  EXPECT_EQ(WriteSyntheticCheckpoint(options, dir / "out").code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(fs::exists(dir / "out"));
+}
+
 TEST(Synthetic, WhatIsCancelledLeavesNothing) {
   const stoker::testing::ScratchDir dir;
   SyntheticOptions options = Tiny();

@@ -1,7 +1,10 @@
 #include "kernels/packed_matrix.h"
 
+#include <array>
 #include <cstring>
 #include <limits>
+#include <random>
+#include <vector>
 
 #include "base/status.h"
 #include "gmock/gmock.h"
@@ -50,6 +53,42 @@ TEST(PackedMatrix, PanelsMayBePackedInAnyOrder) {
       ASSERT_TRUE(PackPanels(weight.view(), parts.matrix(), panel, 1).ok());
     }
     EXPECT_EQ(std::memcmp(whole.matrix().data, parts.matrix().data, whole.matrix().bytes()), 0);
+  }
+}
+
+// Rows that start anywhere, as in a checkpoint, packed by one table.
+class OddRows {
+ public:
+  explicit OddRows(std::size_t row_bytes) : bytes_(kPanelRows * row_bytes + 1) {
+    std::mt19937 random(11);
+    for (std::byte& byte : bytes_) byte = static_cast<std::byte>(random());
+    for (std::size_t row = 0; row < kPanelRows; ++row) {
+      rows_[row] = bytes_.data() + 1 + row * row_bytes;
+    }
+  }
+  [[nodiscard]] const std::byte* const* rows() const { return rows_.data(); }
+
+ private:
+  std::vector<std::byte> bytes_;
+  std::array<const std::byte*, kPanelRows> rows_{};
+};
+
+TEST(PackedMatrix, EveryTablePacksAlikeFromAnyAddress) {
+  constexpr std::size_t kWords = 37;
+  constexpr std::size_t kGroups = 5;
+  const OddRows words(kWords * 4);
+  const OddRows groups(kGroups * 16);
+  const auto packed = [&](const OpTable& ops) {
+    const OwnedPacked target(WeightFormat::kF32, kPanelRows, kWords + kGroups * 4);
+    std::byte* data = target.matrix().data;
+    ops.pack_words(words.rows(), kWords, data);
+    ops.pack_int4(groups.rows(), kGroups, data + kWords * 64);
+    return std::vector<std::byte>(data, data + kWords * 64 + kGroups * 256);
+  };
+  const std::vector<std::byte> expected = packed(PortableOps());
+  for (const Isa isa : SupportedIsas()) {
+    if (isa == Isa::kRef) continue;
+    EXPECT_EQ(packed(OpsFor(isa)), expected) << Name(isa);
   }
 }
 

@@ -28,7 +28,7 @@ STOKER_INLINE void Store(float* to, F x) {
 }
 STOKER_INLINE F LoadLanes(const float* from, std::size_t lanes) {
   alignas(32) float all[16] = {};
-  for (std::size_t i = 0; i < lanes; ++i) all[i] = from[i];
+  __builtin_memcpy(all, from, lanes * sizeof(float));
   return Load(all);
 }
 STOKER_INLINE void StoreLanes(float* to, F x, std::size_t lanes) {

@@ -27,7 +27,10 @@ STOKER_INLINE F Zero() {
   return Set1(0.0F);
 }
 STOKER_INLINE F Load(const float* from) {
-  return EachLane([=](int i) { return from[i]; });
+  // Where checkpoints are packed, what is read lies at any address.
+  F result;
+  __builtin_memcpy(result.v, from, sizeof(result.v));
+  return result;
 }
 STOKER_INLINE void Store(float* to, F a) {
   for (int i = 0; i < 16; ++i) to[i] = a.v[i];
@@ -35,7 +38,7 @@ STOKER_INLINE void Store(float* to, F a) {
 /// The first `lanes` lanes; zeros beyond.
 STOKER_INLINE F LoadLanes(const float* from, std::size_t lanes) {
   F result = Zero();
-  for (std::size_t i = 0; i < lanes; ++i) result.v[i] = from[i];
+  __builtin_memcpy(result.v, from, lanes * sizeof(float));
   return result;
 }
 STOKER_INLINE void StoreLanes(float* to, F a, std::size_t lanes) {
