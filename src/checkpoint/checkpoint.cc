@@ -188,7 +188,8 @@ bool Checkpoint::Has(std::string_view name) const {
 absl::StatusOr<tensor::TensorView> Checkpoint::Find(std::string_view name) const {
   const NamedTensor* found = state_->Lookup(name);
   if (found == nullptr) {
-    return NotFound("{}: there is no tensor {}", state_->dir.string(), QuotedName(name));
+    return NotFound("{}: there is no tensor {}", state_->dir.string(),
+                    QuotedName(state_->config.tensor_prefix + std::string(name)));
   }
   const TensorEntry& entry = *found->entry;
   const std::span<const std::byte> file = state_->shards[found->shard].file.bytes();
@@ -219,6 +220,14 @@ absl::StatusOr<tensor::LinearWeight> Checkpoint::FindLinear(std::string_view nam
   return weight;
 }
 
+std::string Checkpoint::Place(std::string_view name) const {
+  const std::vector<NamedTensor>& tensors = state_->tensors;
+  const auto first = std::ranges::lower_bound(tensors, name, {}, &NamedTensor::name);
+  const std::string stored = fmt::format("{}{}", state_->config.tensor_prefix, name);
+  const bool there = first != tensors.end() && first->name.starts_with(name);
+  return fmt::format("{}: {}", (there ? state_->ShardPath(*first) : state_->dir).string(), stored);
+}
+
 std::vector<std::string> Checkpoint::TensorNames() const {
   std::vector<std::string> names;
   names.reserve(state_->tensors.size());
@@ -230,14 +239,6 @@ std::vector<std::string> Checkpoint::TensorNames() const {
 absl::Status Checkpoint::CheckIntact() const {
   for (const Shard& shard : state_->shards) STOKER_RETURN_IF_ERROR(shard.file.CheckIntact());
   return absl::OkStatus();
-}
-
-std::size_t Checkpoint::skipped_vision_tensors() const {
-  return state_->skipped_vision;
-}
-
-std::size_t Checkpoint::skipped_mtp_tensors() const {
-  return state_->skipped_mtp;
 }
 
 std::uint64_t Checkpoint::tensor_bytes() const {

@@ -53,18 +53,16 @@ class Checkpoint {
                                                                 std::size_t rows,
                                                                 std::size_t cols) const;
 
+  /// Where the tensor or linear layer `name` lies, for messages: its shard's path, and its name as
+  /// stored there. The folder where there is none of that name.
+  [[nodiscard]] std::string Place(std::string_view name) const;
+
   /// Every tensor's name as stored, in ascending order.
   [[nodiscard]] std::vector<std::string> TensorNames() const;
 
   /// Whether every byte read so far came from the files: a shard that shrinks, or whose disk fails,
   /// reads as zeros from there on. Errors: kDataLoss, naming the shard.
   [[nodiscard]] absl::Status CheckIntact() const;
-
-  /// How many vision tensors were left out (K2.5 and later carry a vision tower).
-  [[nodiscard]] std::size_t skipped_vision_tensors() const;
-
-  /// How many tensors of multi-token-prediction layers were left out (DeepSeek-V3 carries one).
-  [[nodiscard]] std::size_t skipped_mtp_tensors() const;
 
   /// Bytes of all tensors that were not left out.
   [[nodiscard]] std::uint64_t tensor_bytes() const;

@@ -18,8 +18,6 @@ using tensor::LinearWeight;
 using tensor::TensorView;
 using tensor::WeightFormat;
 
-constexpr std::size_t kNibblesPerWord = 8;
-
 absl::Status CheckDType(std::string_view name, const TensorView& view, DType wanted) {
   if (view.dtype == wanted) return absl::OkStatus();
   return Unimplemented("tensor {} has dtype {}; Stoker supports {} here", QuotedName(name),
@@ -90,8 +88,8 @@ absl::StatusOr<LinearWeight> Int4(const Lookup& lookup) {
                              QuotedName(shape_name), pair[0], pair[1], rows, cols);
     }
   }
-  STOKER_ASSIGN_OR_RETURN(const TensorView packed,
-                          lookup.Get("weight_packed", DType::kI32, {rows, cols / kNibblesPerWord}));
+  STOKER_ASSIGN_OR_RETURN(const TensorView packed, lookup.Get("weight_packed", DType::kI32,
+                                                              {rows, cols / tensor::kInt4PerWord}));
   STOKER_ASSIGN_OR_RETURN(const TensorView scale, lookup.Get("weight_scale", DType::kBf16,
                                                              {rows, cols / tensor::kInt4Group}));
   return LinearWeight{WeightFormat::kInt4Group32, rows, cols, packed.data, scale.data};
@@ -102,12 +100,9 @@ absl::StatusOr<LinearWeight> Fp8(const Lookup& lookup, const TensorView& weight)
     return InvalidArgument("tensor {} is FP8, but config.json does not say fp8",
                            QuotedName(lookup.Named("weight")));
   }
-  const auto blocks = [](std::size_t size) {
-    return (size + tensor::kFp8Block - 1) / tensor::kFp8Block;
-  };
-  STOKER_ASSIGN_OR_RETURN(
-      const TensorView scale,
-      lookup.Get("weight_scale_inv", DType::kF32, {blocks(lookup.rows), blocks(lookup.cols)}));
+  STOKER_ASSIGN_OR_RETURN(const TensorView scale, lookup.Get("weight_scale_inv", DType::kF32,
+                                                             {tensor::Fp8Blocks(lookup.rows),
+                                                              tensor::Fp8Blocks(lookup.cols)}));
   return LinearWeight{WeightFormat::kFp8Block128, lookup.rows, lookup.cols, weight.data,
                       scale.data};
 }
@@ -132,7 +127,8 @@ absl::Status Missing(const Lookup& lookup) {
       }
     }
   }
-  return NotFound("there is no tensor {}", QuotedName(lookup.Named("weight")));
+  return NotFound("there is no tensor {}",
+                  QuotedName(lookup.checkpoint.config().tensor_prefix + lookup.Named("weight")));
 }
 
 }  // namespace

@@ -8,13 +8,8 @@ namespace stoker::checkpoint {
 namespace {
 
 using tensor::DType;
+using tensor::Fp8Blocks;
 using tensor::WeightFormat;
-
-constexpr std::size_t kNibblesPerWord = 8;
-
-constexpr std::size_t Fp8Blocks(std::size_t size) {
-  return (size + tensor::kFp8Block - 1) / tensor::kFp8Block;
-}
 
 WeightFormat PlainFormat(const ModelConfig& config) {
   if (config.dtype == DType::kF32) return WeightFormat::kF32;
@@ -169,7 +164,7 @@ std::vector<TensorSpec> StoredTensors(const ModelConfig& config, const ModelTens
   const std::size_t cols = weight.cols;
   switch (weight.format) {
     case WeightFormat::kInt4Group32:
-      return {{named(".weight_packed"), DType::kI32, {rows, cols / kNibblesPerWord}},
+      return {{named(".weight_packed"), DType::kI32, {rows, cols / tensor::kInt4PerWord}},
               {named(".weight_scale"), DType::kBf16, {rows, cols / tensor::kInt4Group}},
               {named(".weight_shape"), DType::kI32, {2}}};
     case WeightFormat::kFp8Block128:

@@ -78,7 +78,6 @@ struct SoftmaxState {
 };
 
 struct OpTable {
-  Isa isa = Isa::kRef;
   /// INT4 weights meet activations rounded to 8 bits; else ProductArgs::x is used.
   bool quantizes_activations = false;
   /// BF16 weights meet activations rounded to BF16, unless ProductArgs::exact.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/math.h"
 #include "base/status.h"
 #include "kernels/context.h"
 #include "kernels/isa.h"
@@ -27,10 +28,6 @@ using tensor::WeightFormat;
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kInt4GroupBytes = kPanelRows * kInt4Group / 2;
 
-std::size_t DivCeil(std::size_t a, std::size_t b) {
-  return (a + b - 1) / b;
-}
-
 std::size_t PanelBytes(WeightFormat format, std::size_t cols) {
   std::size_t bytes = 0;
   switch (format) {
@@ -44,7 +41,7 @@ std::size_t PanelBytes(WeightFormat format, std::size_t cols) {
       bytes = DivCeil(cols, 2) * kPanelRows * 4;
       break;
     case WeightFormat::kFp8Block128:
-      bytes = cols * kPanelRows + DivCeil(cols, kFp8Block) * 4;
+      bytes = cols * kPanelRows + tensor::Fp8Blocks(cols) * 4;
       break;
     case WeightFormat::kInt4Group32:
       bytes = DivCeil(cols, kInt4Group) * (kInt4GroupBytes + kPanelRows * 2);
@@ -141,7 +138,7 @@ absl::Status PackFp8Panel(const LinearWeight& source, std::size_t row0, std::siz
       panel[col * kPanelRows + lane] = row[col];
     }
   }
-  const std::size_t blocks = DivCeil(source.cols, kFp8Block);
+  const std::size_t blocks = tensor::Fp8Blocks(source.cols);
   const std::size_t first_scale = (row0 / kFp8Block) * blocks;
   for (std::size_t block = 0; block < blocks; ++block) {
     const auto scale = Load<float>(source.scale.data(), first_scale + block);

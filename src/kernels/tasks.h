@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/check.h"
+#include "base/math.h"
 #include "kernels/context.h"
 #include "kernels/linear.h"
 #include "kernels/op_table.h"
@@ -15,10 +16,6 @@
 
 /// How the drivers cut work into tasks. Cutting never changes a result.
 namespace stoker::kernels {
-
-constexpr std::size_t DivCeil(std::size_t a, std::size_t b) {
-  return (a + b - 1) / b;
-}
 
 /// Most panels of one task.
 inline constexpr std::size_t kMaxTaskPanels = 32;

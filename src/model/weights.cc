@@ -112,7 +112,8 @@ class Loader {
     const auto bad =
         std::ranges::find_if(target, [](float value) { return !std::isfinite(value); });
     if (bad == target.end()) return absl::OkStatus();
-    return DataLoss("{}: the value at {} is not a finite number", name, bad - target.begin());
+    return DataLoss("{}: the value at {} is not a finite number", checkpoint_.Place(name),
+                    bad - target.begin());
   }
 
   absl::Status PlanEmbedding() {
@@ -121,7 +122,8 @@ class Loader {
         PlanLinear(std::string(kName), config_.vocab, config_.hidden, weights_.embedding));
     const WeightFormat format = weights_.embedding.format;
     if (!IsQuantised(format)) return absl::OkStatus();
-    return Unimplemented("{}: a quantised embedding ({}) is not supported", kName, Name(format));
+    return Unimplemented("{}: a quantised embedding ({}) is not supported",
+                         checkpoint_.Place(kName), Name(format));
   }
 
   absl::Status PlanHead() {
@@ -280,7 +282,7 @@ class Loader {
       const std::lock_guard lock(mutex);
       if (task < first_bad) {
         first_bad = task;
-        first_error = At(matrix.name, status);
+        first_error = At(checkpoint_.Place(matrix.name), status);
       }
     });
     return first_error;

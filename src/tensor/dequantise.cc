@@ -79,13 +79,13 @@ float ValueAt(const LinearWeight& weight, std::size_t row, std::size_t col) {
     case WeightFormat::kBf16:
       return ToFloat(Load<Bf16>(weight.weight, index));
     case WeightFormat::kFp8Block128: {
-      const std::size_t blocks = (weight.cols + kFp8Block - 1) / kFp8Block;
+      const std::size_t blocks = Fp8Blocks(weight.cols);
       const float scale = Load<float>(weight.scale, row / kFp8Block * blocks + col / kFp8Block);
       return ToFloat(Load<F8E4M3>(weight.weight, index)) * scale;
     }
     case WeightFormat::kInt4Group32: {
-      const auto word = Load<std::uint32_t>(weight.weight, index / 8);
-      const int nibble = static_cast<int>((word >> (4 * (index % 8))) & 0xfU);
+      const auto word = Load<std::uint32_t>(weight.weight, index / kInt4PerWord);
+      const int nibble = static_cast<int>((word >> (4 * (index % kInt4PerWord))) & 0xfU);
       const auto scale =
           Load<Bf16>(weight.scale, row * (weight.cols / kInt4Group) + col / kInt4Group);
       return static_cast<float>(nibble - 8) * ToFloat(scale);

@@ -5,6 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/math.h"
+
 namespace stoker::tensor {
 
 /// How the weights of a linear layer are stored.
@@ -34,8 +36,17 @@ constexpr std::string_view Name(WeightFormat format) {
   return "?";
 }
 
+/// Rows, and columns, of a block that shares an FP8 multiplier.
 inline constexpr std::size_t kFp8Block = 128;
+/// Columns that share an INT4 multiplier.
 inline constexpr std::size_t kInt4Group = 32;
+/// INT4 values of one stored word.
+inline constexpr std::size_t kInt4PerWord = 8;
+
+/// Blocks of kFp8Block that `size` rows or columns take.
+constexpr std::size_t Fp8Blocks(std::size_t size) {
+  return DivCeil(size, kFp8Block);
+}
 
 /// A linear layer's weights as a checkpoint stores them: y = x W^T with W [rows, cols].
 /// Does not own its memory; alignment of `weight` and `scale` is not promised.

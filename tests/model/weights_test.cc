@@ -175,7 +175,8 @@ TEST_F(WeightsTest, ARouterWeightThatIsNoNumberIsNamed) {
   edited.Write(dir.path());
   const auto weights = Load(dir.path());
   EXPECT_THAT(std::string(weights.status().message()),
-              HasSubstr("model.layers.1.mlp.gate: the value at row 3, column 5 is not a finite"));
+              HasSubstr("/model.safetensors: model.layers.1.mlp.gate: the value at row 3, column 5 "
+                        "is not a finite"));
 }
 
 TEST_F(WeightsTest, AShardCutShortWhileItIsReadIsNamed) {

@@ -10,7 +10,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kAvx2;
 /// Panels multiplied side by side with `tokens` rows: at most 12 of the 16 registers are sums.
 constexpr std::size_t PanelTile(std::size_t tokens) {
   return tokens <= 1 ? 4 : (tokens <= 3 ? 2 : 1);

@@ -10,7 +10,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kAvx512;
 /// Panels multiplied side by side with `tokens` rows of activations: enough independent sums to
 /// hide the latency of a fused multiply-add, few enough to stay in 32 registers.
 constexpr std::size_t PanelTile(std::size_t tokens) {

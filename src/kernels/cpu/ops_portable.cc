@@ -6,7 +6,6 @@
 namespace stoker::kernels {
 namespace {
 
-inline constexpr Isa kIsa = Isa::kPortable;
 /// Panels multiplied side by side with `tokens` rows of float32 or 8-bit activations.
 constexpr std::size_t PanelTile(std::size_t /*tokens*/) {
   return 1;

@@ -5,7 +5,6 @@ namespace stoker::kernels {
 namespace {
 
 constexpr OpTable kOps = {
-    .isa = kIsa,
     .quantizes_activations = true,
     .rounds_bf16_activations = Bf16Kernel::kRoundsActivations,
     .product = Product<Bf16Kernel>,

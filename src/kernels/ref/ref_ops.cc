@@ -181,7 +181,6 @@ void MlaFinish(const SoftmaxState& state, std::size_t latent, float* y) {
 }
 
 constexpr OpTable kRefOps = {
-    .isa = Isa::kRef,
     .quantizes_activations = false,
     .product = Product,
     .quantize = Quantize,
