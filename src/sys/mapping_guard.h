@@ -5,10 +5,10 @@
 
 namespace stoker::sys {
 
-/// Lets a process survive a mapped file that shrinks, or whose disk fails, while it is read. Reading
-/// such a mapping raises SIGBUS, which would end the process. Where a guard covers it, the mapping
-/// reads as zeros from the failing page on, and failed() says so: whoever has read from it asks
-/// before the result is used.
+/// Lets a process survive a mapped file that shrinks, or whose disk fails, while it is read.
+/// Reading such a mapping raises SIGBUS, which would end the process. Where a guard covers it, the
+/// mapping reads as zeros from the failing page on, and failed() says so: whoever has read from it
+/// asks before the result is used.
 ///
 /// The first guard installs a handler of SIGBUS; faults outside guarded memory go to the handler
 /// that was there before. failed() may be called from any thread.
