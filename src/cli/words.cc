@@ -1,7 +1,7 @@
 #include "cli/words.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstddef>
 
 #include "base/status.h"
 
@@ -36,6 +36,10 @@ absl::StatusOr<std::vector<std::string>> GiveValues(const CLI::App& root,
   const CLI::App* app = &root;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
+    if (word == "--") {  // no options from here on
+      given.insert(given.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
+      break;
+    }
     if (!TakesValue(FindOption(*app, word))) {
       if (const CLI::App* command = FindCommand(*app, word)) app = command;
       given.push_back(word);

@@ -35,7 +35,8 @@ TEST_F(Words, AreLeftAsTheyAre) {
                                Strings{"run", "m", "--prompt=x", "--json", "-n5"},
                                Strings{"run", "m", "--unknown", "--json"}, Strings{"run", "-p"},
                                Strings{"run", "m", "-p", "-"}, Strings{"run", "m", "-p", ""},
-                               Strings{"run", "m", "-p", "- a list", "-n", "-5"}}) {
+                               Strings{"run", "m", "-p", "- a list", "-n", "-5"},
+                               Strings{"run", "--", "-p", "--json", "--prompt="}}) {
     EXPECT_EQ(Given(words).value(), words);
   }
 }

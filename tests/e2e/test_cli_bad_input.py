@@ -207,6 +207,11 @@ def test_usage_errors(run_stoker, tiny_model, arguments, word):
     assert_fails(run_stoker("run", tiny_model, "-p", "hi", *arguments), word, code=2)
 
 
+def test_a_link_that_leads_to_itself(run_stoker, broken_model):
+    (broken_model / "chat_template.jinja").symlink_to("chat_template.jinja")
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"))
+
+
 def test_checkpoints_are_not_written_over(run_stoker, tiny_model):
     result = run_stoker("make-checkpoint", "--shape", "tiny", tiny_model)
     assert_fails(result, str(tiny_model))
@@ -282,12 +287,17 @@ def test_a_path_that_is_no_text(stoker_path, tmp_path):
     assert json.loads(made.stdout)["path"].endswith("o\N{REPLACEMENT CHARACTER}")
 
 
-def test_a_machine_without_room_for_threads(run_stoker, stoker_path):
-    """Stacks of 1 GiB in 6 GB of address space."""
+@pytest.mark.parametrize("command", ["bench memory --passes 1", "run tiny -p x"])
+def test_a_machine_without_room_for_threads(stoker_path, tiny_model, command):
+    """One stack fits in the address space, a second does not."""
+    arguments = [tiny_model if word == "tiny" else word for word in command.split()]
+    arguments += ["--threads", "64"]
     result = subprocess.run(
-        ["bash", "-c", 'ulimit -s 1048576 -v 6000000; exec "$0" bench memory --threads 64 '
-         "--passes 1", stoker_path], capture_output=True, text=True, timeout=60)
-    assert_fails(result, "cannot start the threads", "--threads")
+        ["bash", "-c", 'ulimit -s 4000000 -v 6000000; exec "$0" "$@"', stoker_path, *arguments],
+        capture_output=True, text=True, timeout=60)
+    assert_fails(result)
+    if "bench" in arguments:
+        assert "cannot start the threads" in result.stderr and "--threads" in result.stderr
 
 
 def test_errors_do_not_quote_megabytes(run_stoker, broken_model):
