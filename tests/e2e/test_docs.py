@@ -10,10 +10,11 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 from typing import NamedTuple
 
 import pytest
+
+from repo_files import repo_files
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```\n)?",
@@ -42,9 +43,6 @@ def missing_line(expected: str, printed: str) -> str | None:
         at = match.end()
     return None
 
-
-sys.path.insert(0, str(ROOT / "tools"))
-from repo_files import repo_files  # noqa: E402
 
 DOCUMENTS = [path for path in repo_files(ROOT, "*.md") if blocks(path)]
 
