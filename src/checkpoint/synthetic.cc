@@ -252,12 +252,13 @@ class OutputDir {
  private:
   [[nodiscard]] std::string WhyNotEmpty() const {
     std::error_code error;
-    for (const auto& entry : fs::directory_iterator(dir_, error)) {
-      if (entry.path().extension() != ".partial") continue;
+    fs::directory_iterator entry(dir_, error);
+    for (; !error && entry != fs::end(entry); entry.increment(error)) {
+      if (entry->path().extension() != ".partial") continue;
       return fmt::format(
           "{}: another run is writing this file, or one was killed while it did; then remove what "
           "is in the folder and try again",
-          entry.path().string());
+          entry->path().string());
     }
     return fmt::format("{}: there are files in this folder; name a new or an empty one",
                        dir_.string());

@@ -68,8 +68,9 @@ class Inspect final : public Command {
   // A config.json alone may have company, such as a tokenizer, but no shards.
   [[nodiscard]] bool HoldsWeights() const {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(model_, error)) {
-      const std::string name = entry.path().filename().string();
+    std::filesystem::directory_iterator entry(model_, error);
+    for (; !error && entry != std::filesystem::end(entry); entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
       if (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) return true;
     }
     return false;
