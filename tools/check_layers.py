@@ -9,6 +9,7 @@ from typing import NamedTuple
 from repo_files import repo_files, report, root_from_argv
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+ANGLE_INCLUDE = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.MULTILINE)
 LAYER_LINE = re.compile(r"^(\d+) ([a-z]+):((?: [a-z]+)*)$")
 
 
@@ -87,6 +88,10 @@ def check_file(name: str, text: str, table: dict[str, Module], src: pathlib.Path
     includes = INCLUDE.findall(text)
     problems = [problem for included in includes
                 if (problem := check_include(name, included, table, src))]
+    # The compiler finds our own headers either way, this check the quoted ones.
+    problems += [f'src/{name}: <{included}>: write "{included}", as of all our own headers'
+                 for included in ANGLE_INCLUDE.findall(text)
+                 if (src / included).is_file()]
     # A *-inl.h is a part of the source files that include it, one for each instruction set.
     if name.endswith(".h") and not name.endswith("-inl.h"):
         if "#pragma once" not in text:

@@ -32,6 +32,20 @@ int DeepestNesting(std::string_view text) {
   return deepest;
 }
 
+// What the parser says, without its tag ("[json.exception.parse_error.101] parse error at line 1,
+// column 2: …; last read: '…'") and without what it read last, where that is long.
+std::string_view ShortMessage(std::string_view message) {
+  constexpr std::size_t kLongestQuote = 80;
+  if (const std::size_t tag = message.find("] "); tag != message.npos) {
+    message.remove_prefix(tag + 2);
+  }
+  const std::size_t quote = message.find("; last read: ");
+  if (quote != message.npos && message.size() - quote > kLongestQuote) {
+    message = message.substr(0, quote);
+  }
+  return message;
+}
+
 template <typename Json>
 absl::StatusOr<Json> Parse(std::string_view text) {
   if (DeepestNesting(text) > kDeepest) {
@@ -40,13 +54,7 @@ absl::StatusOr<Json> Parse(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const nlohmann::json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": drop the library's
-    // tag.
-    std::string_view message = error.what();
-    if (const std::size_t tag = message.find("] "); tag != message.npos) {
-      message.remove_prefix(tag + 2);
-    }
-    return InvalidArgument("not valid JSON: {}", message);
+    return InvalidArgument("not valid JSON: {}", ShortMessage(error.what()));
   }
 }
 
@@ -58,6 +66,10 @@ absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
 
 absl::StatusOr<nlohmann::ordered_json> ParseOrderedJson(std::string_view text) {
   return Parse<nlohmann::ordered_json>(text);
+}
+
+std::string DumpJson(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace stoker

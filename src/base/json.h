@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -15,5 +16,9 @@ absl::StatusOr<nlohmann::json> ParseJson(std::string_view text);
 
 /// As ParseJson, but objects keep the order of their keys.
 absl::StatusOr<nlohmann::ordered_json> ParseOrderedJson(std::string_view text);
+
+/// `value` on one line. Bytes in it that are no UTF-8 (a path's, say) become U+FFFD: unlike the
+/// library's dump() this never throws.
+std::string DumpJson(const nlohmann::ordered_json& value);
 
 }  // namespace stoker

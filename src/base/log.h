@@ -7,8 +7,9 @@
 namespace stoker {
 
 /// Sets the level (trace, debug, info, warn, error, off) of the process's logger, which writes to
-/// standard error. Libraries log through spdlog; only programs call this, once, at start.
-/// Errors: kInvalidArgument for an unknown level, with a suggestion.
+/// standard error, a message a line (OneLine of printable.h). Libraries log through spdlog; only
+/// programs call this, once, at start. Errors: kInvalidArgument for an unknown level, with a
+/// suggestion.
 absl::Status SetUpLogging(std::string_view level);
 
 }  // namespace stoker

@@ -42,10 +42,6 @@ absl::Status NotFound(fmt::format_string<Args...> format, Args&&... args) {
   return absl::NotFoundError(fmt::format(format, std::forward<Args>(args)...));
 }
 template <typename... Args>
-absl::Status PermissionDenied(fmt::format_string<Args...> format, Args&&... args) {
-  return absl::PermissionDeniedError(fmt::format(format, std::forward<Args>(args)...));
-}
-template <typename... Args>
 absl::Status ResourceExhausted(fmt::format_string<Args...> format, Args&&... args) {
   return absl::ResourceExhaustedError(fmt::format(format, std::forward<Args>(args)...));
 }

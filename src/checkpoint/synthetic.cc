@@ -216,37 +216,6 @@ absl::Status WriteShard(const SyntheticShard& shard, const fs::path& path, Progr
   return file.Commit();
 }
 
-// Writes all shards, each from one of `threads` threads. Returns the first error.
-absl::Status WriteShards(const std::vector<SyntheticShard>& shards,
-                         const std::vector<fs::path>& paths, int threads, Progress& progress) {
-  std::atomic<std::size_t> next{0};
-  std::mutex mutex;
-  absl::Status first_error;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < shards.size(); i = next++) {
-      absl::Status status = WriteShard(shards[i], paths[i], progress);
-      if (status.ok()) continue;
-      next = shards.size();  // nobody begins another
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (first_error.ok()) first_error = std::move(status);
-      return;
-    }
-  };
-  std::vector<std::thread> helpers;
-  for (int i = 1; i < threads && static_cast<std::size_t>(i) < shards.size(); ++i) {
-    helpers.emplace_back(work);
-  }
-  work();
-  for (std::thread& helper : helpers) helper.join();
-  return first_error;
-}
-
-absl::Status WriteText(const fs::path& path, std::string_view text) {
-  STOKER_ASSIGN_OR_RETURN(sys::FileWriter file, sys::FileWriter::Create(path));
-  STOKER_RETURN_IF_ERROR(file.Append(text));
-  return file.Commit();
-}
-
 // The folder that a checkpoint is written to. Unless Keep is called, what was written goes again.
 class OutputDir {
  public:
@@ -262,19 +231,17 @@ class OutputDir {
 
   absl::Status Create() {
     std::error_code error;
-    if (fs::exists(dir_, error)) {
-      if (!fs::is_directory(dir_, error)) {
-        return InvalidArgument("{}: not a folder", dir_.string());
-      }
-      if (!fs::is_empty(dir_, error) || error) {
-        return absl::FailedPreconditionError(fmt::format(
-            "{}: there are files in this folder; name a new or an empty one", dir_.string()));
+    if (!fs::exists(dir_, error)) {
+      created_ = fs::create_directories(dir_, error);
+      if (error) {
+        return Unavailable("{}: cannot make the folder: {}", dir_.string(), error.message());
       }
       return absl::OkStatus();
     }
-    created_ = fs::create_directories(dir_, error);
-    if (error) return Unavailable("{}: cannot make the folder: {}", dir_.string(), error.message());
-    return absl::OkStatus();
+    if (!fs::is_directory(dir_, error)) return InvalidArgument("{}: not a folder", dir_.string());
+    const bool empty = fs::is_empty(dir_, error);
+    if (error) return Unavailable("{}: cannot look inside: {}", dir_.string(), error.message());
+    return empty ? absl::OkStatus() : absl::FailedPreconditionError(WhyNotEmpty());
   }
 
   absl::Status CheckRoom(std::uint64_t bytes) const {
@@ -286,20 +253,75 @@ class OutputDir {
                              FormatBytes(space.available));
   }
 
-  // The path of a file that is about to be written.
-  fs::path File(std::string_view name) {
-    files_.push_back(dir_ / name);
-    return files_.back();
-  }
+  [[nodiscard]] fs::path File(std::string_view name) const { return dir_ / name; }
+
+  // Takes note that a file is in place now, and so ours to remove. From one thread at a time.
+  void Wrote(const fs::path& file) { files_.push_back(file); }
 
   void Keep() { kept_ = true; }
 
  private:
+  [[nodiscard]] std::string WhyNotEmpty() const {
+    std::error_code error;
+    fs::directory_iterator entry(dir_, error);
+    for (; !error && entry != fs::end(entry); entry.increment(error)) {
+      if (entry->path().extension() != ".partial") continue;
+      return fmt::format(
+          "{}: another run is writing this file, or one was killed while it did; then remove what "
+          "is in the folder and try again",
+          entry->path().string());
+    }
+    return fmt::format("{}: there are files in this folder; name a new or an empty one",
+                       dir_.string());
+  }
+
   fs::path dir_;
   std::vector<fs::path> files_;
   bool created_ = false;
   bool kept_ = false;
 };
+
+// Writes all shards, each from one of `threads` threads. Returns the first error.
+absl::Status WriteShards(const std::vector<SyntheticShard>& shards,
+                         const std::vector<fs::path>& paths, int threads, Progress& progress,
+                         OutputDir& output) {
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  absl::Status first_error;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < shards.size(); i = next++) {
+      absl::Status status = WriteShard(shards[i], paths[i], progress);
+      const std::lock_guard<std::mutex> lock(mutex);
+      if (status.ok()) {
+        output.Wrote(paths[i]);
+        continue;
+      }
+      next = shards.size();  // nobody begins another
+      if (first_error.ok()) first_error = std::move(status);
+      return;
+    }
+  };
+  std::vector<std::thread> helpers;
+  try {
+    for (int i = 1; i < threads && static_cast<std::size_t>(i) < shards.size(); ++i) {
+      helpers.emplace_back(work);
+    }
+  } catch (const std::system_error&) {
+    // No more threads: those there are do the work.
+  }
+  work();
+  for (std::thread& helper : helpers) helper.join();
+  return first_error;
+}
+
+absl::Status WriteText(OutputDir& output, std::string_view name, std::string_view text) {
+  const fs::path path = output.File(name);
+  STOKER_ASSIGN_OR_RETURN(sys::FileWriter file, sys::FileWriter::Create(path));
+  STOKER_RETURN_IF_ERROR(file.Append(text));
+  STOKER_RETURN_IF_ERROR(file.Commit());
+  output.Wrote(path);
+  return absl::OkStatus();
+}
 
 ShardIndex IndexOf(const std::vector<SyntheticShard>& shards, std::uint64_t& tensor_bytes) {
   ShardIndex index;
@@ -347,12 +369,12 @@ absl::Status WriteSyntheticCheckpoint(const SyntheticOptions& options, const fs:
   std::vector<fs::path> paths;
   for (const std::string& name : index.shards) paths.push_back(output.File(name));
   Progress progress(options, total_bytes);
-  STOKER_RETURN_IF_ERROR(WriteShards(shards, paths, options.threads, progress));
-  STOKER_RETURN_IF_ERROR(WriteText(output.File("tiktoken.model"), ByteTokenizerRanks()));
-  STOKER_RETURN_IF_ERROR(WriteText(output.File("tokenizer_config.json"), ByteTokenizerConfig()));
-  STOKER_RETURN_IF_ERROR(WriteText(output.File("model.safetensors.index.json"),
-                                   FormatShardIndex(index, tensor_bytes)));
-  STOKER_RETURN_IF_ERROR(WriteText(output.File("config.json"), config_text));
+  STOKER_RETURN_IF_ERROR(WriteShards(shards, paths, options.threads, progress, output));
+  STOKER_RETURN_IF_ERROR(WriteText(output, "tiktoken.model", ByteTokenizerRanks()));
+  STOKER_RETURN_IF_ERROR(WriteText(output, "tokenizer_config.json", ByteTokenizerConfig()));
+  STOKER_RETURN_IF_ERROR(
+      WriteText(output, "model.safetensors.index.json", FormatShardIndex(index, tensor_bytes)));
+  STOKER_RETURN_IF_ERROR(WriteText(output, "config.json", config_text));
   output.Keep();
   return absl::OkStatus();
 }

@@ -1,11 +1,14 @@
 #include "cli/answer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "base/status.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
+#include "cli/sampling_options.h"
 
 namespace stoker::cli {
 namespace {
@@ -51,6 +54,25 @@ std::string AnswerFormat::End() {
   return text;
 }
 
+absl::Status CheckRequest(const AnswerRequest& request, const checkpoint::ModelConfig& config,
+                          std::size_t context_tokens) {
+  if (request.prompt.size() >= context_tokens) {
+    return InvalidArgument(
+        "the prompt has {} tokens and the context is {}, which leaves no room for an answer; "
+        "shorten it or raise --context (this model allows {})",
+        request.prompt.size(), context_tokens, config.max_positions);
+  }
+  const auto unknown = std::ranges::find_if(
+      request.prompt, [&config](TokenId token) { return Index(token) >= config.vocab; });
+  if (unknown != request.prompt.end()) {
+    return InvalidArgument(
+        "the prompt has token {}, but the model's vocabulary has {}: its tokenizer is another "
+        "model's",
+        static_cast<std::int32_t>(*unknown), config.vocab);
+  }
+  return CheckParams(request.sampling, config.vocab);
+}
+
 absl::StatusOr<Answer> StreamAnswer(engine::Engine& engine, engine::Sequence& sequence,
                                     const text::Tokenizer& tokenizer, const AnswerRequest& request,
                                     const Console& console) {
@@ -58,9 +80,11 @@ absl::StatusOr<Answer> StreamAnswer(engine::Engine& engine, engine::Sequence& se
                           engine::TextStream::Create(tokenizer, request.text));
   const engine::GenerationRequest generation = {.prompt = request.prompt,
                                                 .sampling = request.sampling,
-                                                .max_tokens = request.max_tokens,
+                                                .max_tokens = request.max_tokens.value_or(0),
                                                 .stop_tokens = tokenizer.end_tokens(),
                                                 .cancel = &InterruptFlag()};
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point first_token;
   Answer answer;
   AnswerFormat format(request.show, console.colour);
   ProgressBar bar(console, "reading", ProgressUnit::kTokens);
@@ -72,6 +96,9 @@ absl::StatusOr<Answer> StreamAnswer(engine::Engine& engine, engine::Sequence& se
   };
   const auto take = [&](const engine::SampledToken& token) {
     bar.Finish();
+    const Clock::time_point now = Clock::now();
+    if (answer.tokens.empty()) first_token = now;
+    answer.seconds = std::chrono::duration<double>(now - first_token).count();
     answer.tokens.push_back(token);
     const bool is_end =
         std::ranges::find(generation.stop_tokens, token.token) != generation.stop_tokens.end();

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/ids.h"
+#include "checkpoint/model_config.h"
 #include "cli/console.h"
 #include "engine/engine.h"
 #include "engine/text_stream.h"
@@ -28,6 +30,7 @@ class AnswerFormat {
  public:
   AnswerFormat(Show show, bool colour) : show_(show), colour_(colour) {}
 
+  /// A piece as it goes to standard output, colours and line breaks around it included.
   std::string Text(const engine::TextDelta& delta);
   /// What ends the answer: colour off and a newline unless the text ended in one.
   std::string End();
@@ -45,7 +48,7 @@ class AnswerFormat {
 struct AnswerRequest {
   std::vector<TokenId> prompt;
   engine::SamplingParams sampling;
-  std::size_t max_tokens = 0;
+  std::optional<std::size_t> max_tokens;
   engine::TextStreamOptions text;
   Show show = Show::kAnswer;
 };
@@ -54,10 +57,16 @@ struct Answer {
   engine::TextDelta text;
   std::vector<engine::SampledToken> tokens;
   engine::GenerationStats stats;
+  double seconds = 0.0;         ///< from the first token drawn to the last
   bool ended_thinking = false;  ///< the answer ended inside its thinking
 };
 
-/// Generates and prints an answer. Ctrl-C ends it: finish is then kCancelled.
+/// Whether a model loaded for `context_tokens` tokens can answer the request. Errors:
+/// kInvalidArgument saying what to change. Pure.
+absl::Status CheckRequest(const AnswerRequest& request, const checkpoint::ModelConfig& config,
+                          std::size_t context_tokens);
+
+/// Generates and prints an answer. An interrupt ends it: finish is then kCancelled.
 /// Errors: as Engine::Generate.
 absl::StatusOr<Answer> StreamAnswer(engine::Engine& engine, engine::Sequence& sequence,
                                     const text::Tokenizer& tokenizer, const AnswerRequest& request,

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <new>
 #include <string>
@@ -17,6 +18,8 @@
 #include "cli/help.h"
 #include "cli/interrupt.h"
 #include "cli/registry.h"
+#include "cli/words.h"
+#include "fmt/format.h"
 #include "kernels/isa.h"
 
 namespace stoker::cli {
@@ -48,6 +51,7 @@ CLI::App& AddGroup(CLI::App& root, const std::string& name, CommonOptions& commo
     if (group->get_name() == name) return *group;
   }
   CLI::App& group = *root.add_subcommand(name, std::string(GroupSummary(name)));
+  group.require_subcommand(0, 1);
   AddCommonOptions(group, common);
   return group;
 }
@@ -99,23 +103,17 @@ absl::Status Diagnose(CLI::App& root, const std::string& parser_message) {
   CLI::App& app = Selected(root);
   const std::string help = fmt::format("see {} --help", FullName(app));
   const std::vector<std::string> extras = root.remaining(true);
-  const auto option = std::ranges::find_if(
-      extras, [](const std::string& word) { return word.size() > 1 && word.front() == '-'; });
-  if (option != extras.end()) {
-    const std::string name = option->substr(0, option->find('='));
+  if (extras.empty()) return InvalidArgument("{}; {}", parser_message, help);
+  const std::string& word = extras.front();
+  if (word.size() > 1 && word.front() == '-') {
+    const std::string name = word.substr(0, word.find('='));
     const std::string hint = DidYouMean(name, OptionNames(app));
     return InvalidArgument("unknown option {}{}", name, hint.empty() ? "; " + help : hint);
   }
-  if (!extras.empty()) {
-    const std::vector<std::string> commands = CommandNames(app);
-    if (commands.empty()) {
-      return InvalidArgument("unexpected argument \"{}\"; {}", extras.front(), help);
-    }
-    const std::string hint = DidYouMean(extras.front(), commands);
-    return InvalidArgument("unknown command \"{}\"{}", extras.front(),
-                           hint.empty() ? "; " + help : hint);
-  }
-  return InvalidArgument("{}; {}", parser_message, help);
+  const std::vector<std::string> commands = CommandNames(app);
+  if (commands.empty()) return InvalidArgument("unexpected argument \"{}\"; {}", word, help);
+  const std::string hint = DidYouMean(word, commands);
+  return InvalidArgument("unknown command \"{}\"{}", word, hint.empty() ? "; " + help : hint);
 }
 
 absl::Status CheckCommon(const CommonOptions& common) {
@@ -129,32 +127,42 @@ absl::Status CheckCommon(const CommonOptions& common) {
 
 int ExitCode(const absl::Status& status) {
   if (status.ok()) return 0;
-  return absl::IsCancelled(status) ? kInterruptedExitCode : kFailureExitCode;
+  return absl::IsCancelled(status) ? InterruptExitCode() : kFailureExitCode;
+}
+
+absl::Status WriteOut() {
+  return FlushOutput() ? absl::OkStatus() : DataLoss("cannot write to standard output");
+}
+
+// Prints what --help or --version asks for.
+int PrintAnswer(const std::string& text) {
+  Print(text);
+  const absl::Status status = WriteOut();
+  if (!status.ok()) PrintError(Message(status));
+  return ExitCode(status);
 }
 
 int RunCommand(Command& command, const CommonOptions& common, const Console& console) {
   absl::Status status = CheckCommon(common);
-  if (status.ok()) status = command.Check();
+  if (status.ok()) status = command.Check(common);
   if (!status.ok()) {
     PrintError(Message(status));
     return kUsageExitCode;
   }
   CatchInterrupts(console);
   status = command.Run(common, console);
-  if (!FlushOutput() && status.ok()) status = DataLoss("cannot write to standard output");
+  if (status.ok()) status = WriteOut();
   if (!status.ok() && !absl::IsCancelled(status)) PrintError(Message(status));
   return ExitCode(status);
 }
 
-// The command line in the order that the parser takes: last word first, without the program's name.
-// `stoker help run` is `stoker run --help`.
-std::vector<std::string> ReversedWords(int argc, const char* const* argv) {
+// The command line without the program's name. `stoker help run` is `stoker run --help`.
+std::vector<std::string> Words(int argc, const char* const* argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  std::ranges::reverse(words);
   return words;
 }
 
@@ -167,15 +175,21 @@ int ParseAndRun(int argc, const char* const* argv) {
   root.formatter(std::make_shared<HelpFormatter>(width));
   root.set_version_flag("--version", "stoker " STOKER_VERSION, "print the version and exit")
       ->group("options of every command");
+  root.require_subcommand(0, 1);
   AddCommonOptions(root, common);
   root.footer("  stoker run MODEL -p \"Why is the sky blue?\"\n  stoker run --help\n");
   const std::vector<Entry> entries = AddCommands(root, common);
+  absl::StatusOr<std::vector<std::string>> words = GiveValues(root, Words(argc, argv));
+  if (!words.ok()) {
+    PrintError(Message(words.status()));
+    return kUsageExitCode;
+  }
+  std::ranges::reverse(*words);  // the parser takes the last word first
   try {
-    root.parse(ReversedWords(argc, argv));
+    root.parse(*std::move(words));
   } catch (const CLI::Success&) {  // --help, --version
     const CLI::App& app = Selected(root);
-    Print(root.count("--version") > 0 ? "stoker " STOKER_VERSION "\n" : app.help());
-    return FlushOutput() ? 0 : kFailureExitCode;
+    return PrintAnswer(root.count("--version") > 0 ? "stoker " STOKER_VERSION "\n" : app.help());
   } catch (const CLI::ParseError& error) {
     PrintError(Message(Diagnose(root, error.what())));
     return kUsageExitCode;
@@ -201,8 +215,10 @@ int RunApp(int argc, const char* const* argv) {
     return ParseAndRun(argc, argv);
   } catch (const std::bad_alloc&) {
     PrintError("out of memory");
-    return kFailureExitCode;
+  } catch (const std::exception& error) {  // the last net: modules answer with a status
+    PrintError(fmt::format("unexpected failure: {}", error.what()));
   }
+  return kFailureExitCode;
 }
 
 }  // namespace stoker::cli

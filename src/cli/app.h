@@ -4,7 +4,7 @@
 
 namespace stoker::cli {
 
-/// Exit codes: 0, kFailure, kUsage, and kInterruptedExitCode of interrupt.h.
+/// Exit codes: 0, kFailure, kUsage, and InterruptExitCode() of interrupt.h.
 inline constexpr int kFailureExitCode = 1;
 inline constexpr int kUsageExitCode = 2;
 

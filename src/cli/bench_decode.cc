@@ -4,7 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
+#include "checkpoint/model_config.h"
 #include "cli/bench_rows.h"
 #include "cli/command.h"
 #include "cli/load_options.h"
@@ -14,6 +16,8 @@
 
 namespace stoker::cli {
 namespace {
+
+constexpr std::size_t kMostLayers = 10000;
 
 class BenchDecode final : public Command {
  public:
@@ -36,14 +40,26 @@ class BenchDecode final : public Command {
                   "K2's 61 where the checkpoint holds a few of its layers");
   }
 
-  [[nodiscard]] absl::Status Check() const override {
+  [[nodiscard]] absl::Status Check(const CommonOptions& /*common*/) const override {
     if (std::ranges::max(batches_) > 4096) return InvalidArgument("--batch: use at most 4096");
     if (context_tokens_ < 1) return InvalidArgument("--context: use 1 or more");
+    if (whole_layers_.value_or(0) > kMostLayers) {
+      return InvalidArgument("--whole-model-layers: use at most {}", kMostLayers);
+    }
     if (steps_ < 1 || steps_ > 100000) return InvalidArgument("--steps: use 1 to 100000");
     return absl::OkStatus();
   }
 
   absl::Status Run(const CommonOptions& common, const Console& console) override {
+    // What can be wrong with the options shows before the weights are loaded.
+    STOKER_ASSIGN_OR_RETURN(const checkpoint::ModelConfig config,
+                            checkpoint::LoadModelConfig(model_));
+    if (context_tokens_ >= config.max_positions) {
+      return InvalidArgument(
+          "--context: {} tokens and the one of the step are beyond the {} positions of this model",
+          context_tokens_, config.max_positions);
+    }
+    STOKER_ASSIGN_OR_RETURN(const std::optional<LayerCounts> whole, WholeModel(config));
     const engine::EngineOptions options = {
         .threads = common.threads,
         .isa = common.isa,
@@ -51,7 +67,6 @@ class BenchDecode final : public Command {
         .cache_tokens = CacheTokens(std::ranges::max(batches_), context_tokens_ + 1)};
     STOKER_ASSIGN_OR_RETURN(const std::unique_ptr<ModelBench> bench,
                             ModelBench::Load(model_, options, console));
-    STOKER_ASSIGN_OR_RETURN(const std::optional<LayerCounts> whole, WholeModel(bench->config()));
     const ModelBench::DecodePlan plan = {.batches = batches_,
                                          .context_tokens = context_tokens_,
                                          .steps = steps_,
@@ -59,7 +74,7 @@ class BenchDecode final : public Command {
     STOKER_ASSIGN_OR_RETURN(const std::vector<BenchRow> rows, bench->Decode(plan, console));
     BenchRun run = bench->Describe();
     run.whole_model = whole;
-    Print(common.json ? DecodeJson(rows, context_tokens_, run).dump() + "\n"
+    Print(common.json ? DumpJson(DecodeJson(rows, context_tokens_, run)) + "\n"
                       : DecodeText(rows, run));
     return absl::OkStatus();
   }

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
+#include "checkpoint/model_config.h"
 #include "cli/bench_rows.h"
 #include "cli/command.h"
 #include "cli/load_options.h"
@@ -31,14 +33,22 @@ class BenchPrefill final : public Command {
                   "prompt tokens that one step takes at most; default: 512");
   }
 
-  [[nodiscard]] absl::Status Check() const override {
+  [[nodiscard]] absl::Status Check(const CommonOptions& /*common*/) const override {
     if (repeats_ < 1 || repeats_ > 1000) return InvalidArgument("--repeats: use 1 to 1000");
     return CheckLoadOptions(load_);
   }
 
   absl::Status Run(const CommonOptions& common, const Console& console) override {
+    // What can be wrong with the options shows before the weights are loaded.
+    STOKER_ASSIGN_OR_RETURN(const checkpoint::ModelConfig config,
+                            checkpoint::LoadModelConfig(model_));
+    const std::size_t longest = std::ranges::max(tokens_);
+    if (longest > config.max_positions) {
+      return InvalidArgument("--tokens: {} is beyond the {} positions of this model", longest,
+                             config.max_positions);
+    }
     engine::EngineOptions options = ToEngineOptions(load_, common);
-    options.context_tokens = std::ranges::max(tokens_);
+    options.context_tokens = longest;
     options.cache_tokens = CacheTokens(1, options.context_tokens);
     STOKER_ASSIGN_OR_RETURN(const std::unique_ptr<ModelBench> bench,
                             ModelBench::Load(model_, options, console));
@@ -49,7 +59,7 @@ class BenchPrefill final : public Command {
       rows.push_back(row);
     }
     const BenchRun run = bench->Describe();
-    Print(common.json ? PrefillJson(rows, run).dump() + "\n" : PrefillText(rows, run));
+    Print(common.json ? DumpJson(PrefillJson(rows, run)) + "\n" : PrefillText(rows, run));
     return absl::OkStatus();
   }
 

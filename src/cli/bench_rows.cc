@@ -127,12 +127,15 @@ nlohmann::ordered_json PrefillJson(const std::vector<BenchRow>& rows, const Benc
   return json;
 }
 
-double Median(std::vector<double> values) {
-  STOKER_CHECK(!values.empty());
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  if (values.size() % 2 == 1) return values[middle];
-  return (values[middle - 1] + values[middle]) / 2.0;
+PartCost MedianCost(std::vector<PartCost> costs) {
+  STOKER_CHECK(!costs.empty());
+  std::ranges::sort(costs, {}, &PartCost::seconds);
+  const std::size_t middle = costs.size() / 2;
+  if (costs.size() % 2 == 1) return costs[middle];
+  const PartCost& below = costs[middle - 1];
+  const PartCost& above = costs[middle];
+  return {.seconds = (below.seconds + above.seconds) / 2.0,
+          .bytes = (below.bytes + above.bytes) / 2};
 }
 
 }  // namespace stoker::cli

@@ -11,11 +11,12 @@
 
 namespace stoker::cli {
 
-/// One measured line of `stoker bench`: a decode step of `batch` sequences, or a prompt.
+/// One measured line of `stoker bench`: a decode step of `batch` sequences, or a prompt. The steps
+/// alone: nothing is drawn from their logits.
 struct BenchRow {
   std::size_t tokens = 0;               ///< that came out of a decode step, or of a prompt
-  double seconds = 0.0;                 ///< of the step or the prompt, median
-  std::uint64_t bytes = 0;              ///< that it read, mean
+  double seconds = 0.0;                 ///< of the step or the prompt that took the median time
+  std::uint64_t bytes = 0;              ///< that the same one read
   double peak_bytes_per_s = 0.0;        ///< read bandwidth measured around it
   std::optional<PartCost> whole_model;  ///< the same step of a whole model, added up
 
@@ -42,7 +43,8 @@ nlohmann::ordered_json DecodeJson(const std::vector<BenchRow>& rows, std::size_t
                                   const BenchRun& run);
 nlohmann::ordered_json PrefillJson(const std::vector<BenchRow>& rows, const BenchRun& run);
 
-/// The middle value; the mean of the two middle ones of an even number. `values` is not empty.
-double Median(std::vector<double> values);
+/// The one of median time, with its own bytes; the mean of the two middle ones of an even number.
+/// `costs` is not empty. Pure.
+PartCost MedianCost(std::vector<PartCost> costs);
 
 }  // namespace stoker::cli

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "checkpoint/model_config.h"
 #include "cli/answer.h"
@@ -22,7 +23,7 @@
 namespace stoker::cli {
 namespace {
 
-// Presses of Ctrl-C that nobody takes note of before the program ends at once.
+// Interrupts that nobody takes note of before the program ends at once.
 constexpr int kChatPatience = 3;
 
 // One conversation with a loaded model.
@@ -59,13 +60,13 @@ class ChatSession {
       return absl::OkStatus();
     }
     parts_.conversation.AddAnswer(answer->text.answer, answer->text.thinking);
-    last_ = answer->stats;
+    last_ = Summarise(*answer);
     if (parts_.json) {
       const nlohmann::ordered_json json = {{"text", answer->text.answer},
                                            {"thinking", answer->text.thinking},
                                            {"finish_reason", Name(answer->stats.finish)},
-                                           {"stats", SummaryJson(Summarise(answer->stats))}};
-      Print(json.dump() + "\n");
+                                           {"stats", SummaryJson(*last_)}};
+      Print(DumpJson(json) + "\n");
     }
     if (answer->stats.finish == engine::FinishReason::kLength) {
       PrintNote("the answer was cut off: --max-tokens or the context is used up");
@@ -80,7 +81,8 @@ class ChatSession {
         fmt::format("{} of {} tokens of context held\n", held, parts_.engine->context_tokens());
     if (!last_) return text;
     if (!peak_) peak_ = QuickPeak(*parts_.engine);
-    return text + SummaryLine(Summarise(*last_)) + "\n";
+    last_->peak_bytes_per_s = peak_;
+    return text + SummaryLine(*last_) + "\n";
   }
 
  private:
@@ -95,18 +97,22 @@ class ChatSession {
     STOKER_ASSIGN_OR_RETURN(
         request.sampling,
         ResolveSampling(parts_.sampling, parts_.recommended, prompt.starts_thinking, RandomSeed()));
+    STOKER_RETURN_IF_ERROR(
+        CheckRequest(request, parts_.engine->config(), parts_.engine->context_tokens()));
     return StreamAnswer(*parts_.engine, sequence_, *parts_.tokenizer, request, console_);
   }
 
-  [[nodiscard]] Summary Summarise(const engine::GenerationStats& stats) const {
-    return {
-        .stats = stats, .load_seconds = parts_.engine->load_seconds(), .peak_bytes_per_s = peak_};
+  [[nodiscard]] Summary Summarise(const Answer& answer) const {
+    return {.stats = answer.stats,
+            .answer_seconds = answer.seconds,
+            .load_seconds = parts_.engine->load_seconds(),
+            .peak_bytes_per_s = peak_};
   }
 
   Parts parts_;
   Console console_;
   engine::Sequence sequence_;
-  std::optional<engine::GenerationStats> last_;
+  std::optional<Summary> last_;
   std::optional<double> peak_;
 };
 
@@ -128,21 +134,28 @@ class Chat final : public Command {
     AddLoadOptions(options, load_);
   }
 
-  [[nodiscard]] absl::Status Check() const override {
+  [[nodiscard]] absl::Status Check(const CommonOptions& /*common*/) const override {
     if (sampling_.logprobs) return InvalidArgument("--logprobs: use it with stoker run");
     STOKER_RETURN_IF_ERROR(CheckSampling(sampling_));
     return CheckLoadOptions(load_);
   }
 
   absl::Status Run(const CommonOptions& common, const Console& console) override {
-    STOKER_RETURN_IF_ERROR(checkpoint::LoadModelConfig(model_).status());
+    // What can be wrong with the options shows before the weights are loaded.
+    STOKER_ASSIGN_OR_RETURN(const checkpoint::ModelConfig config,
+                            checkpoint::LoadModelConfig(model_));
+    engine::EngineOptions options = ToEngineOptions(load_, common);
+    STOKER_ASSIGN_OR_RETURN(options.context_tokens, ContextTokens(load_, config));
     STOKER_ASSIGN_OR_RETURN(std::unique_ptr<const text::Tokenizer> tokenizer,
                             text::Tokenizer::Load(model_));
     STOKER_ASSIGN_OR_RETURN(Conversation conversation, Conversation::Open(model_, thinking_));
     if (system_) conversation.AddSystem(*system_);
     STOKER_ASSIGN_OR_RETURN(SamplingOptions recommended, ReadRecommendedSampling(model_));
+    STOKER_ASSIGN_OR_RETURN(const engine::SamplingParams params,
+                            ResolveSampling(sampling_, recommended, false, 0));
+    STOKER_RETURN_IF_ERROR(CheckParams(params, config.vocab));
     STOKER_ASSIGN_OR_RETURN(std::unique_ptr<engine::Engine> engine,
-                            LoadEngine(model_, ToEngineOptions(load_, common), console));
+                            LoadEngine(model_, options, console));
     ChatSession session({.tokenizer = std::move(tokenizer),
                          .engine = std::move(engine),
                          .conversation = std::move(conversation),
@@ -161,11 +174,12 @@ class Chat final : public Command {
     if (interactive) PrintNote("type a message; /help lists commands, Ctrl-D leaves");
     std::string text;
     for (;;) {
-      switch (reader->Read(text)) {
+      STOKER_ASSIGN_OR_RETURN(const LineEvent event, reader->Read(text));
+      switch (event) {
         case LineEvent::kEnd:
           return absl::OkStatus();
         case LineEvent::kInterrupt:
-          if (!interactive) return Cancelled("stopped");
+          if (!interactive || IsToldToLeave()) return Cancelled("stopped");
           PrintNote("use /exit or Ctrl-D to leave");
           continue;
         case LineEvent::kLine:
@@ -175,6 +189,7 @@ class Chat final : public Command {
       if (line.kind == ChatLine::Kind::kExit) return absl::OkStatus();
       const absl::Status status = Obey(line, session);
       const bool interrupted = TakeInterrupt();
+      if (IsToldToLeave()) return Cancelled("stopped");
       if (!interactive) {
         STOKER_RETURN_IF_ERROR(status);
         if (interrupted) return Cancelled("stopped");

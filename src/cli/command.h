@@ -33,9 +33,11 @@ class Command {
   virtual void AddOptions(Options& options) = 0;
 
   /// Whether the options given make sense together, before any work. A failure is a usage error.
-  [[nodiscard]] virtual absl::Status Check() const { return absl::OkStatus(); }
+  [[nodiscard]] virtual absl::Status Check(const CommonOptions& /*common*/) const {
+    return absl::OkStatus();
+  }
 
-  /// Does the work. kCancelled means that Ctrl-C ended it.
+  /// Does the work. kCancelled means that an interrupt ended it.
   virtual absl::Status Run(const CommonOptions& common, const Console& console) = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "cli/console.h"
 
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,14 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/printable.h"
 #include "fmt/format.h"
 
 namespace stoker::cli {
 namespace {
-
-bool IsControl(unsigned char byte) {
-  return byte < 0x20 || byte == 0x7F;
-}
 
 // The C library's streams drop output when a signal interrupts a write, and Ctrl-C must not.
 constexpr std::size_t kOutputBuffer = std::size_t{64} << 10;
@@ -26,6 +24,9 @@ bool WriteAll(int fd, std::string_view text) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written >= 0) {
       text.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {  // the other end shares a pipe that does not block
+      pollfd room = {.fd = fd, .events = POLLOUT, .revents = 0};
+      poll(&room, 1, -1);
     } else if (errno != EINTR) {
       return false;
     }
@@ -71,34 +72,20 @@ void PrintToError(std::string_view text) {
   WriteAll(STDERR_FILENO, text);
 }
 
-std::string OneLine(std::string_view text) {
-  std::string line;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are controls too: C2 80 to C2 9F.
-    const bool c1 =
-        byte == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
-    if (IsControl(byte)) {
-      line += fmt::format("\\x{:02x}", byte);
-    } else if (c1) {
-      line += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-    } else {
-      line += text[i];
-    }
-  }
-  return line;
-}
-
 std::string TerminalSafe(std::string_view text) {
   std::string safe;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (!IsControl(byte) || c == '\n' || c == '\t') {
-      safe += c;
-    } else if (c != '\r') {
-      // U+2400 to U+2421 picture the control characters.
+  while (!text.empty()) {
+    const TextUnit unit = FirstTextUnit(text);
+    const std::string_view bytes = text.substr(0, unit.bytes);
+    text.remove_prefix(unit.bytes);
+    if (unit.kind == TextUnit::Kind::kCharacter || bytes == "\n" || bytes == "\t") {
+      safe += bytes;
+    } else if (unit.kind == TextUnit::Kind::kInvalid || unit.bytes > 1) {
+      safe += "\xEF\xBF\xBD";
+    } else if (bytes != "\r") {
+      // U+2400 to U+2421 picture the control characters of ASCII.
       safe += "\xE2\x90";
-      safe += static_cast<char>(byte == 0x7F ? 0xA1 : 0x80 + byte);
+      safe += static_cast<char>(bytes == "\x7F" ? 0xA1 : 0x80 + bytes.front());
     }
   }
   return safe;

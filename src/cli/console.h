@@ -28,12 +28,9 @@ bool FlushOutput();
 /// Writes to standard error at once, after what was printed before.
 void PrintToError(std::string_view text);
 
-/// `text` fit for one line of a terminal: control characters become \xNN, so that
-/// neither a file's name nor a message can break a line or drive the terminal. Pure.
-std::string OneLine(std::string_view text);
-
 /// `text`, of one or more lines, with each control character but newline and tab shown as its
-/// picture: what a model writes must not drive the terminal. Carriage returns are dropped. Pure.
+/// picture, or as U+FFFD where it has none, like bytes that are no UTF-8: what a model writes must
+/// not drive the terminal. Carriage returns are dropped. Pure.
 std::string TerminalSafe(std::string_view text);
 
 /// Prints "stoker: error: MESSAGE" as one line on standard error.

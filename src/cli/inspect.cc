@@ -4,6 +4,8 @@
 #include <string>
 #include <system_error>
 
+#include "base/json.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "checkpoint/checkpoint.h"
@@ -66,8 +68,9 @@ class Inspect final : public Command {
   // A config.json alone may have company, such as a tokenizer, but no shards.
   [[nodiscard]] bool HoldsWeights() const {
     std::error_code error;
-    for (const auto& entry : std::filesystem::directory_iterator(model_, error)) {
-      const std::string name = entry.path().filename().string();
+    std::filesystem::directory_iterator entry(model_, error);
+    for (; !error && entry != std::filesystem::end(entry); entry.increment(error)) {
+      const std::string name = entry->path().filename().string();
       if (name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json")) return true;
     }
     return false;
@@ -104,13 +107,14 @@ class Inspect final : public Command {
           {"active_parameters", of.active_parameters},
           {"active_bytes", of.active_bytes}};
     }
-    return json.dump() + "\n";
+    return DumpJson(json) + "\n";
   }
 
   static std::string Text(const ModelConfig& config, const ModelStats& stats,
                           std::optional<std::uint64_t> stored_bytes) {
     Table facts({{"", Table::Align::kLeft}, {"", Table::Align::kLeft}});
-    facts.AddRow({"architecture", fmt::format("{} ({})", config.architecture, config.model_type)});
+    facts.AddRow(
+        {"architecture", OneLine(fmt::format("{} ({})", config.architecture, config.model_type))});
     facts.AddRow(
         {"parameters", fmt::format("{}, {} active a token", FormatCount(stats.total.parameters),
                                    FormatCount(stats.total.active_parameters))});

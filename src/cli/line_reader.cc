@@ -1,45 +1,63 @@
 #include "cli/line_reader.h"
 
 #include <histedit.h>
+#include <unistd.h>
 
 #include <clocale>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cwchar>
 #include <string_view>
 #include <system_error>
-#include <utility>
 
+#include "base/status.h"
 #include "cli/interrupt.h"
+#include "cli/prompt_input.h"
 #include "cli/standard_input.h"
 
 namespace stoker::cli {
 namespace {
 
 constexpr int kHistoryLines = 1000;
+constexpr std::uintmax_t kLargestHistory = std::uintmax_t{16} << 20;
 
 char first_prompt[] = "> ";
 char more_prompt[] = ". ";
 // libedit asks a plain function for the prompt.
 bool continues = false;
 
+// What the line editor reads from, and what went wrong with it.
+struct EditorInput {
+  StandardInput input;
+  absl::Status status;
+};
+
 // libedit's own reader looks for a signal only while it sleeps in read(), and would lose one that
 // comes between two characters.
 int ReadCharacter(EditLine* editor, wchar_t* character) {
   void* data = nullptr;
   el_get(editor, EL_CLIENTDATA, &data);
-  auto& input = *static_cast<StandardInput*>(data);
+  auto& source = *static_cast<EditorInput*>(data);
   std::mbstate_t state = {};
   for (;;) {
     char byte = 0;
-    const absl::StatusOr<std::size_t> count = input.Read({&byte, 1});
-    if (!count.ok()) return -1;
+    const absl::StatusOr<std::size_t> count = source.input.Read({&byte, 1});
+    if (!count.ok()) {
+      source.status = count.status();
+      return -1;
+    }
     if (*count == 0) return 0;
     const std::size_t length = std::mbrtowc(character, &byte, 1, &state);
     constexpr auto kIncomplete = static_cast<std::size_t>(-2);
     if (length <= 1) return 1;
     if (length != kIncomplete) state = {};  // not UTF-8: the byte is dropped
   }
+}
+
+absl::Status CheckLength(const std::string& line) {
+  if (line.size() <= kLongestInput) return absl::OkStatus();
+  return InvalidArgument("a line has more than {} MiB, too much for a prompt", kLongestInput >> 20);
 }
 
 char* Prompt(EditLine*) {
@@ -49,7 +67,7 @@ char* Prompt(EditLine*) {
 class EditedInput final : public LineReader {
  public:
   explicit EditedInput(const std::filesystem::path& history_file)
-      : history_file_(history_file), history_(history_init()) {
+      : history_file_(IsFitForHistory(history_file) ? history_file : ""), history_(history_init()) {
     // Wide characters need a UTF-8 locale; only this category, so that numbers stay as they are.
     const char* locale = std::setlocale(LC_CTYPE, "");
     if (locale == nullptr || std::string_view(locale) == "C") std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -82,7 +100,7 @@ class EditedInput final : public LineReader {
   EditedInput(const EditedInput&) = delete;
   EditedInput& operator=(const EditedInput&) = delete;
 
-  LineEvent Read(std::string& line) override {
+  absl::StatusOr<LineEvent> Read(std::string& line) override {
     line.clear();
     continues = false;
     for (;;) {
@@ -92,14 +110,17 @@ class EditedInput final : public LineReader {
       const char* text = el_gets(editor_, &count);
       if (TakeInterrupt()) {
         el_reset(editor_);
+        input_.status = absl::OkStatus();
         PrintToError("\n");
         return LineEvent::kInterrupt;
       }
+      STOKER_RETURN_IF_ERROR(input_.status);
       if (text == nullptr || count <= 0) {
         PrintToError("\n");
         return LineEvent::kEnd;
       }
       line.append(text, static_cast<std::size_t>(count));
+      STOKER_RETURN_IF_ERROR(CheckLength(line));
       while (line.ends_with('\n') || line.ends_with('\r')) line.pop_back();
       continues = line.ends_with('\\');
       if (!continues) break;
@@ -111,52 +132,56 @@ class EditedInput final : public LineReader {
   }
 
  private:
-  StandardInput input_;
+  EditorInput input_;
   std::filesystem::path history_file_;
   History* history_;
   EditLine* editor_ = nullptr;
 };
 
-class PipedInput final : public LineReader {
+class PlainInput final : public LineReader {
  public:
-  LineEvent Read(std::string& line) override {
+  explicit PlainInput(int fd) : input_(fd) {}
+
+  absl::StatusOr<LineEvent> Read(std::string& line) override {
     line.clear();
-    for (;;) {
-      const LineEvent event = ReadPart(line);
-      if (event != LineEvent::kLine) return event;
-      if (!line.ends_with('\\')) return event;
+    for (bool continued = false;; continued = true) {
+      STOKER_ASSIGN_OR_RETURN(const LineEvent event, ReadPart(line));
+      if (event == LineEvent::kEnd && continued) {
+        line.pop_back();  // the newline that waited for more
+        return LineEvent::kLine;
+      }
+      if (event != LineEvent::kLine || !line.ends_with('\\')) return event;
       line.back() = '\n';
     }
   }
 
  private:
   // Appends up to the next newline, or to the end of the input where it ends without one.
-  LineEvent ReadPart(std::string& line) {
+  absl::StatusOr<LineEvent> ReadPart(std::string& line) {
+    const std::size_t before = line.size();
     for (;;) {
-      const std::size_t newline = buffer_.find('\n');
-      if (newline != std::string::npos) {
-        line += buffer_.substr(0, newline);
-        buffer_.erase(0, newline + 1);
+      const std::size_t newline = unread_.find('\n');
+      line += unread_.substr(0, newline);
+      STOKER_RETURN_IF_ERROR(CheckLength(line));
+      if (newline != std::string_view::npos) {
+        unread_.remove_prefix(newline + 1);
         if (line.ends_with('\r')) line.pop_back();
         return LineEvent::kLine;
       }
-      char bytes[4096];
-      const absl::StatusOr<std::size_t> count = input_.Read(bytes);
+      const absl::StatusOr<std::size_t> count = input_.Read(bytes_);
       if (absl::IsCancelled(count.status())) {
         TakeInterrupt();
         return LineEvent::kInterrupt;
       }
-      if (count.value_or(0) > 0) {
-        buffer_.append(bytes, *count);
-      } else {
-        line += buffer_;
-        return std::exchange(buffer_, {}).empty() ? LineEvent::kEnd : LineEvent::kLine;
-      }
+      STOKER_RETURN_IF_ERROR(count.status());
+      unread_ = std::string_view(bytes_, *count);
+      if (*count == 0) return line.size() == before ? LineEvent::kEnd : LineEvent::kLine;
     }
   }
 
   StandardInput input_;
-  std::string buffer_;
+  char bytes_[65536];
+  std::string_view unread_;  // of bytes_
 };
 
 }  // namespace
@@ -166,7 +191,19 @@ std::unique_ptr<LineReader> LineReader::New(const Console& console,
   if (console.input_is_terminal && console.output_is_terminal) {
     return std::make_unique<EditedInput>(history_file);
   }
-  return std::make_unique<PipedInput>();
+  return Plain(STDIN_FILENO);
+}
+
+std::unique_ptr<LineReader> LineReader::Plain(int fd) {
+  return std::make_unique<PlainInput>(fd);
+}
+
+bool IsFitForHistory(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(file, error);
+  if (status.type() == std::filesystem::file_type::not_found) return true;
+  return std::filesystem::is_regular_file(status) &&
+         std::filesystem::file_size(file, error) <= kLargestHistory;
 }
 
 std::filesystem::path StateFile(const std::string& name) {

@@ -1,5 +1,7 @@
 #include "cli/load_options.h"
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "base/suggest.h"
 #include "cli/interrupt.h"
@@ -27,14 +29,22 @@ absl::Status CheckLoadOptions(const LoadOptions& load) {
     return InvalidArgument("--prefill-chunk: {} is not from 1 to {}", load.prefill_chunk,
                            kLargestChunk);
   }
+  if (load.context_tokens == 0) return InvalidArgument("--context: use 1 or more");
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::size_t> ContextTokens(const LoadOptions& load,
+                                          const checkpoint::ModelConfig& config) {
+  const std::size_t tokens =
+      load.context_tokens.value_or(std::min(config.max_positions, engine::kDefaultContext));
+  if (tokens <= config.max_positions) return tokens;
+  return InvalidArgument("--context {} is beyond the {} positions of this model", tokens,
+                         config.max_positions);
+}
+
 engine::EngineOptions ToEngineOptions(const LoadOptions& load, const CommonOptions& common) {
-  engine::EngineOptions options = {.threads = common.threads,
-                                   .isa = common.isa,
-                                   .context_tokens = load.context_tokens,
-                                   .prefill_chunk = load.prefill_chunk};
+  engine::EngineOptions options = {
+      .threads = common.threads, .isa = common.isa, .prefill_chunk = load.prefill_chunk};
   if (load.kv_dtype == "bf16") options.kv_dtype = kernels::KvDType::kBf16;
   if (load.kv_dtype == "f32") options.kv_dtype = kernels::KvDType::kF32;
   return options;

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/str_join.h"
+#include "base/json.h"
 #include "base/status.h"
 #include "base/units.h"
 #include "checkpoint/model_config.h"
@@ -46,7 +47,7 @@ class MakeCheckpoint final : public Command {
     options.Value("--seed", "N", seed_, "the same seed gives the same weights; default: 0");
   }
 
-  [[nodiscard]] absl::Status Check() const override {
+  [[nodiscard]] absl::Status Check(const CommonOptions& /*common*/) const override {
     if (shape_.empty()) {
       return InvalidArgument("--shape is missing; use a config.json, or {}",
                              std::string(absl::StrJoin(checkpoint::ShapeNames(), ", ")));
@@ -71,7 +72,7 @@ class MakeCheckpoint final : public Command {
     const std::uint64_t bytes = checkpoint::SyntheticCheckpointBytes(options);
     if (common.json) {
       const nlohmann::ordered_json json = {{"path", out_}, {"bytes", bytes}, {"seed", seed_}};
-      Print(json.dump() + "\n");
+      Print(DumpJson(json) + "\n");
     } else {
       PrintNote(fmt::format("wrote {} to {}", FormatBytes(bytes), out_));
     }

@@ -130,8 +130,7 @@ absl::StatusOr<BenchRow> ModelBench::DecodeRow(std::size_t batch, const DecodePl
   const double peak_before = MeasurePeak();
   model::DeepseekV3& model = engine_->model();
   StepClock clock(model);
-  std::vector<double> seconds;
-  std::uint64_t bytes = 0;
+  std::vector<PartCost> costs;
   std::vector<model::StepSequence> step(batch);
   for (std::size_t index = 0; index < kWarmUpSteps + plan.steps; ++index) {
     STOKER_RETURN_IF_ERROR(CheckInterrupt());
@@ -151,13 +150,13 @@ absl::StatusOr<BenchRow> ModelBench::DecodeRow(std::size_t batch, const DecodePl
     model.set_layer_observer(nullptr);
     STOKER_RETURN_IF_ERROR(status);
     if (!counts) continue;
-    seconds.push_back(SecondsSince(start));
+    costs.push_back({.seconds = SecondsSince(start), .bytes = model.last_step_bytes().total()});
     if (plan.whole_model) clock.End();
-    bytes += model.last_step_bytes().total();
   }
+  const PartCost median = MedianCost(std::move(costs));
   BenchRow row = {.tokens = batch,
-                  .seconds = Median(seconds),
-                  .bytes = bytes / plan.steps,
+                  .seconds = median.seconds,
+                  .bytes = median.bytes,
                   .peak_bytes_per_s = std::max(peak_before, MeasurePeak()),
                   .whole_model = std::nullopt};
   if (plan.whole_model) row.whole_model = WholeModelStep(clock.Costs(), *plan.whole_model);
@@ -166,20 +165,20 @@ absl::StatusOr<BenchRow> ModelBench::DecodeRow(std::size_t batch, const DecodePl
 
 absl::StatusOr<BenchRow> ModelBench::Prefill(std::size_t tokens, std::size_t chunk,
                                              std::size_t repeats) {
-  std::vector<double> seconds;
-  std::uint64_t bytes = 0;
+  std::vector<PartCost> costs;
   double peak = MeasurePeak();
   // The first pass makes room for activations and is not counted.
   for (std::size_t repeat = 0; repeat <= repeats; ++repeat) {
     kv::BlockTable blocks(engine_->cache());
     const Clock::time_point start = Clock::now();
-    STOKER_ASSIGN_OR_RETURN(bytes, Fill(tokens, chunk, blocks));
-    if (repeat > 0) seconds.push_back(SecondsSince(start));
+    STOKER_ASSIGN_OR_RETURN(const std::uint64_t bytes, Fill(tokens, chunk, blocks));
+    if (repeat > 0) costs.push_back({.seconds = SecondsSince(start), .bytes = bytes});
     peak = std::max(peak, MeasurePeak());
   }
+  const PartCost median = MedianCost(std::move(costs));
   return BenchRow{.tokens = tokens,
-                  .seconds = Median(seconds),
-                  .bytes = bytes,
+                  .seconds = median.seconds,
+                  .bytes = median.bytes,
                   .peak_bytes_per_s = peak,
                   .whole_model = std::nullopt};
 }

@@ -1,6 +1,5 @@
 #include "cli/prompt_input.h"
 
-#include <cstddef>
 #include <utility>
 
 #include "base/status.h"
@@ -9,8 +8,6 @@
 
 namespace stoker::cli {
 namespace {
-
-constexpr std::size_t kLongestInput = std::size_t{64} << 20;
 
 absl::StatusOr<std::string> ReadStandardInput() {
   StandardInput input;
@@ -21,7 +18,8 @@ absl::StatusOr<std::string> ReadStandardInput() {
     if (count == 0) break;
     text.append(buffer, count);
     if (text.size() > kLongestInput) {
-      return InvalidArgument("standard input has more than 64 MiB, too much for a prompt");
+      return InvalidArgument("standard input has more than {} MiB, too much for a prompt",
+                             kLongestInput >> 20);
     }
   }
   if (text.ends_with('\n')) text.pop_back();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -9,9 +10,12 @@
 
 namespace stoker::cli {
 
+/// Bytes that a prompt, or a line of a chat, may have.
+inline constexpr std::size_t kLongestInput = std::size_t{64} << 20;
+
 /// The text of -p: `given` itself, or all of standard input where it is "-" or missing. A newline
 /// at the end of the input is not part of the text. Errors: kInvalidArgument when nothing was given
-/// and standard input is a terminal; for an empty text, for invalid UTF-8, beyond 64 MiB;
+/// and standard input is a terminal; for an empty text, for invalid UTF-8, beyond kLongestInput;
 /// kCancelled when Ctrl-C ended the reading.
 absl::StatusOr<std::string> ReadPrompt(const std::optional<std::string>& given,
                                        const Console& console);

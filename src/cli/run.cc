@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/status.h"
 #include "checkpoint/model_config.h"
 #include "cli/answer.h"
@@ -63,11 +64,14 @@ class RunPrompt final : public Command {
     AddLoadOptions(options, load_);
   }
 
-  [[nodiscard]] absl::Status Check() const override {
+  [[nodiscard]] absl::Status Check(const CommonOptions& common) const override {
     if (raw_ && (system_ || thinking_)) {
       return InvalidArgument(
           "--raw takes the prompt as it is: --system and --thinking need a chat "
           "template");
+    }
+    if (sampling_.logprobs && !common.json) {
+      return InvalidArgument("--logprobs: they are printed with --json alone");
     }
     STOKER_RETURN_IF_ERROR(CheckSampling(sampling_));
     return CheckLoadOptions(load_);
@@ -75,8 +79,11 @@ class RunPrompt final : public Command {
 
   absl::Status Run(const CommonOptions& common, const Console& console) override {
     STOKER_ASSIGN_OR_RETURN(const std::string text, ReadPrompt(prompt_, console));
-    // What can be wrong with the prompt shows before the weights are loaded.
-    STOKER_RETURN_IF_ERROR(checkpoint::LoadModelConfig(model_).status());
+    // What can be wrong with the request shows before the weights are loaded.
+    STOKER_ASSIGN_OR_RETURN(const checkpoint::ModelConfig config,
+                            checkpoint::LoadModelConfig(model_));
+    engine::EngineOptions options = ToEngineOptions(load_, common);
+    STOKER_ASSIGN_OR_RETURN(options.context_tokens, ContextTokens(load_, config));
     STOKER_ASSIGN_OR_RETURN(const std::unique_ptr<const text::Tokenizer> tokenizer,
                             text::Tokenizer::Load(model_));
     STOKER_ASSIGN_OR_RETURN(const PromptTokens prompt, Encode(text, *tokenizer));
@@ -91,8 +98,9 @@ class RunPrompt final : public Command {
     STOKER_ASSIGN_OR_RETURN(
         request.sampling,
         ResolveSampling(sampling_, recommended, prompt.starts_thinking, RandomSeed()));
+    STOKER_RETURN_IF_ERROR(CheckRequest(request, config, options.context_tokens));
     STOKER_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Engine> engine,
-                            LoadEngine(model_, ToEngineOptions(load_, common), console));
+                            LoadEngine(model_, options, console));
     engine::Sequence sequence = engine->NewSequence();
     STOKER_ASSIGN_OR_RETURN(const Answer answer,
                             StreamAnswer(*engine, sequence, *tokenizer, request, console));
@@ -118,6 +126,7 @@ class RunPrompt final : public Command {
               const AnswerRequest& request, const Answer& answer, engine::Engine& engine) const {
     const bool wants_line = stats_ || (console.output_is_terminal && console.error_is_terminal);
     Summary summary = {.stats = answer.stats,
+                       .answer_seconds = answer.seconds,
                        .load_seconds = engine.load_seconds(),
                        .peak_bytes_per_s = std::nullopt};
     if (stats_ || (wants_line && !common.json && !InterruptFlag().load())) {
@@ -151,7 +160,7 @@ class RunPrompt final : public Command {
     if (request.sampling.top_logprobs >= 0) {
       json["logprobs"] = LogprobsJson(tokenizer, answer.tokens);
     }
-    return json.dump();
+    return DumpJson(json);
   }
 
   std::string model_;

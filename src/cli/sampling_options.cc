@@ -1,5 +1,6 @@
 #include "cli/sampling_options.h"
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <system_error>
@@ -8,6 +9,7 @@
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 #include "sys/file.h"
+#include "text/stop.h"
 
 namespace stoker::cli {
 namespace {
@@ -18,6 +20,7 @@ constexpr double kTopP = 0.95;
 constexpr double kTemperature = 0.6;
 constexpr double kThinkingTemperature = 1.0;
 constexpr int kMostLogprobs = 1000;
+constexpr std::size_t kAnyVocab = std::numeric_limits<std::size_t>::max();
 
 absl::StatusOr<std::pair<TokenId, float>> ParseBias(const std::string& text) {
   const std::size_t equals = text.find('=');
@@ -31,13 +34,41 @@ absl::StatusOr<std::pair<TokenId, float>> ParseBias(const std::string& text) {
   return std::pair{TokenId{static_cast<std::int32_t>(token)}, static_cast<float>(bias)};
 }
 
-template <typename T>
-absl::Status ReadNumber(const nlohmann::json& json, const char* key, std::optional<T>& target) {
+absl::Status Read(const nlohmann::json& json, const char* key, std::optional<double>& target) {
   const auto found = json.find(key);
   if (found == json.end() || found->is_null()) return absl::OkStatus();
-  if (!found->is_number()) return InvalidArgument("{}: {} is not a number", kFile, key);
-  target = found->get<T>();
+  if (!found->is_number()) return InvalidArgument("{} is not a number", key);
+  target = found->get<double>();
   return absl::OkStatus();
+}
+
+absl::Status Read(const nlohmann::json& json, const char* key,
+                  std::optional<std::int64_t>& target) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return absl::OkStatus();
+  // The parser holds whole numbers from 0 as unsigned ones.
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  const bool fits = found->is_number_integer() &&
+                    (!found->is_number_unsigned() || found->get<std::uint64_t>() <= kMost);
+  if (!fits) return InvalidArgument("{} is {}, no whole number of 64 bits", key, found->dump());
+  target = found->get<std::int64_t>();
+  return absl::OkStatus();
+}
+
+absl::Status Read(const nlohmann::json& json, SamplingOptions& sampling) {
+  if (!json.is_object()) return InvalidArgument("not a JSON object");
+  STOKER_RETURN_IF_ERROR(Read(json, "temperature", sampling.temperature));
+  STOKER_RETURN_IF_ERROR(Read(json, "top_k", sampling.top_k));
+  STOKER_RETURN_IF_ERROR(Read(json, "top_p", sampling.top_p));
+  STOKER_RETURN_IF_ERROR(Read(json, "min_p", sampling.min_p));
+  STOKER_RETURN_IF_ERROR(Read(json, "repetition_penalty", sampling.repetition_penalty));
+  const auto sample = json.find("do_sample");
+  if (sample != json.end() && sample->is_boolean() && !sample->get<bool>()) {
+    sampling.temperature = 0.0;
+  }
+  STOKER_ASSIGN_OR_RETURN(const engine::SamplingParams params,
+                          ResolveSampling(SamplingOptions(), sampling, false, 0));
+  return params.Validate(kAnyVocab);
 }
 
 }  // namespace
@@ -74,16 +105,7 @@ absl::StatusOr<SamplingOptions> ParseRecommendedSampling(std::string_view json_t
   SamplingOptions sampling;
   const absl::StatusOr<nlohmann::json> json = ParseJson(json_text);
   if (!json.ok()) return At(kFile, json.status());
-  if (!json->is_object()) return InvalidArgument("{}: not a JSON object", kFile);
-  STOKER_RETURN_IF_ERROR(ReadNumber(*json, "temperature", sampling.temperature));
-  STOKER_RETURN_IF_ERROR(ReadNumber(*json, "top_k", sampling.top_k));
-  STOKER_RETURN_IF_ERROR(ReadNumber(*json, "top_p", sampling.top_p));
-  STOKER_RETURN_IF_ERROR(ReadNumber(*json, "min_p", sampling.min_p));
-  STOKER_RETURN_IF_ERROR(ReadNumber(*json, "repetition_penalty", sampling.repetition_penalty));
-  const auto sample = json->find("do_sample");
-  if (sample != json->end() && sample->is_boolean() && !sample->get<bool>()) {
-    sampling.temperature = 0.0;
-  }
+  STOKER_RETURN_IF_ERROR(At(kFile, Read(*json, sampling)));
   return sampling;
 }
 
@@ -120,6 +142,8 @@ absl::StatusOr<engine::SamplingParams> ResolveSampling(const SamplingOptions& as
 }
 
 absl::Status CheckSampling(const SamplingOptions& asked) {
+  if (asked.max_tokens == 0) return InvalidArgument("--max-tokens: use 1 or more");
+  STOKER_RETURN_IF_ERROR(At("--stop", text::StopMatcher::Create(asked.stops).status()));
   if (asked.logprobs && (*asked.logprobs < 0 || *asked.logprobs > kMostLogprobs)) {
     return InvalidArgument("--logprobs: {} is not from 0 to {}", *asked.logprobs, kMostLogprobs);
   }
@@ -129,7 +153,17 @@ absl::Status CheckSampling(const SamplingOptions& asked) {
   }
   STOKER_ASSIGN_OR_RETURN(const engine::SamplingParams params,
                           ResolveSampling(asked, SamplingOptions(), false, 0));
-  return params.Validate(std::numeric_limits<std::size_t>::max());
+  return CheckParams(params, kAnyVocab);
+}
+
+absl::Status CheckParams(const engine::SamplingParams& params, std::size_t vocab) {
+  const absl::Status status = params.Validate(vocab);
+  if (status.ok()) return status;
+  // The message begins with the parameter's name, "top_p is …"; the option's is --top-p.
+  std::string message(Message(status));
+  const auto name_end = message.begin() + static_cast<std::ptrdiff_t>(message.find(' '));
+  std::replace(message.begin(), name_end, '_', '-');
+  return InvalidArgument("--{}", message);
 }
 
 std::uint64_t RandomSeed() {

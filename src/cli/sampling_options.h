@@ -28,14 +28,16 @@ struct SamplingOptions {
   std::optional<std::uint64_t> seed;
   std::optional<int> logprobs;
   bool greedy = false;
-  std::size_t max_tokens = 0;
+  std::optional<std::size_t> max_tokens;  ///< as many as the context holds
   std::vector<std::string> stops;
 };
 
+/// Declares the options of answering; they are read into `sampling`.
 void AddSamplingOptions(Options& options, SamplingOptions& sampling);
 
 /// What a model's generation_config.json recommends; nothing where there is no such file.
-/// Errors: kInvalidArgument for a file that is not what it should be.
+/// Errors: kInvalidArgument, naming file and key, for a file or a value that is not what it should
+/// be.
 absl::StatusOr<SamplingOptions> ReadRecommendedSampling(const std::filesystem::path& model);
 /// The same from the file's text. Pure.
 absl::StatusOr<SamplingOptions> ParseRecommendedSampling(std::string_view json_text);
@@ -48,8 +50,13 @@ absl::StatusOr<engine::SamplingParams> ResolveSampling(const SamplingOptions& as
                                                        const SamplingOptions& recommended,
                                                        bool thinking, std::uint64_t random_seed);
 
-/// Whether the options are in range, whatever the model. Errors: kInvalidArgument.
+/// Whether the options are in range, whatever the model. Errors: kInvalidArgument naming the
+/// option. Pure.
 absl::Status CheckSampling(const SamplingOptions& asked);
+
+/// Whether parameters of ResolveSampling fit a model of `vocab` tokens. Errors: kInvalidArgument
+/// naming the option. Pure.
+absl::Status CheckParams(const engine::SamplingParams& params, std::size_t vocab);
 
 /// A seed that nobody chose.
 std::uint64_t RandomSeed();

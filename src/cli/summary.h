@@ -12,6 +12,7 @@ namespace stoker::cli {
 /// What is said of a generation beside its text.
 struct Summary {
   engine::GenerationStats stats;
+  double answer_seconds = 0.0;  ///< from the first token drawn to the last
   double load_seconds = 0.0;
   std::optional<double> peak_bytes_per_s;  ///< measured read bandwidth of the machine
 };
@@ -19,6 +20,10 @@ struct Summary {
 /// Bandwidth of the decode steps as a share of the measured peak; nothing where either is unknown.
 /// Pure.
 std::optional<double> ShareOfPeak(const Summary& summary);
+
+/// Tokens a second of the answer, from one drawn token to the next: with the drawing and the
+/// printing, which ShareOfPeak leaves out. Pure.
+double DecodeTokPerS(const Summary& summary);
 
 /// Prompt tokens that were really processed, a second. Pure.
 double PrefillTokPerS(const engine::GenerationStats& stats);

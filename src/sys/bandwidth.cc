@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/check.h"
 #include "base/status.h"
 #include "base/units.h"
 
@@ -17,6 +18,9 @@ namespace {
 // What one task reads: long enough for the hardware's prefetchers, short enough that workers who
 // start late do not hold up the others.
 constexpr std::size_t kTaskBytes = std::size_t{2} << 20;
+
+constexpr unsigned char kFilledByte = 1;
+constexpr std::uint64_t kFilledWord = 0x0101010101010101;
 
 using Line = std::uint64_t __attribute__((vector_size(64), may_alias));
 
@@ -99,24 +103,27 @@ absl::StatusOr<ReadBandwidth> ReadBandwidth::Create(ThreadPool& pool, std::size_
   }
   STOKER_ASSIGN_OR_RETURN(HugeBuffer buffer, HugeBuffer::Allocate(tasks * kTaskBytes));
   std::byte* data = buffer.bytes().data();
-  pool.ParallelFor(
-      tasks, [&](std::size_t task, int) { std::memset(data + task * kTaskBytes, 1, kTaskBytes); });
+  pool.ParallelFor(tasks, [&](std::size_t task, int) {
+    std::memset(data + task * kTaskBytes, kFilledByte, kTaskBytes);
+  });
   return ReadBandwidth(pool, std::move(buffer));
 }
 
 double ReadBandwidth::Measure(int passes) {
   const std::size_t bytes = buffer_.bytes().size();
   const std::byte* data = buffer_.bytes().data();
-  std::atomic<std::uint64_t> total{0};  // keeps the compiler from leaving the reads out
   const Summer sum = BestSummer();
   double best = 0.0;
   for (int pass = 0; pass < passes; ++pass) {
     for (const Way way : kWays) {
+      std::atomic<std::uint64_t> total{0};
       const auto start = std::chrono::steady_clock::now();
       pool_->ParallelFor(bytes / kTaskBytes, [&](std::size_t task, int) {
         total.fetch_add(sum(way, data + task * kTaskBytes), std::memory_order_relaxed);
       });
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      // A way that left something out would seem fast.
+      STOKER_CHECK(total.load() == bytes / sizeof(std::uint64_t) * kFilledWord);
       best = std::max(best, static_cast<double>(bytes) / elapsed.count());
     }
   }

@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -23,6 +25,8 @@ absl::Status IoError(const std::filesystem::path& path, std::string_view what, i
     case EACCES:
     case EPERM:
       return absl::PermissionDeniedError(message);
+    case EEXIST:
+      return absl::AlreadyExistsError(message);
     case ENOSPC:
     case EDQUOT:
     case ENOMEM:
@@ -30,6 +34,57 @@ absl::Status IoError(const std::filesystem::path& path, std::string_view what, i
     default:
       return absl::UnavailableError(message);
   }
+}
+
+// A file that is open for reading.
+struct RegularFile {
+  int fd = -1;
+  std::size_t size_bytes = 0;
+};
+
+// The caller closes it.
+absl::StatusOr<RegularFile> OpenRegular(const std::filesystem::path& path) {
+  // Non-blocking, so that a fifo does not hang the open; it has no effect on regular files.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return IoError(path, "cannot open", errno);
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    close(fd);
+    return InvalidArgument("{}: not a regular file", path.string());
+  }
+  return RegularFile{.fd = fd, .size_bytes = static_cast<std::size_t>(info.st_size)};
+}
+
+// Reads to the end of the file, or to just beyond `max_bytes`. Returns 0 or errno.
+int ReadUpTo(int fd, std::uint64_t max_bytes, std::string& text) {
+  char bytes[65536];
+  while (text.size() <= max_bytes) {
+    const ssize_t count = read(fd, bytes, sizeof(bytes));
+    if (count == 0) break;
+    if (count > 0) {
+      text.append(bytes, static_cast<std::size_t>(count));
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+// As rename, but never over another file where the file system can tell.
+int RenameToNew(const std::filesystem::path& from, const std::filesystem::path& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  return rename(from.c_str(), to.c_str());
+}
+
+// Some file systems cannot flush a folder. The file itself is on the disk by then, so that what a
+// failure leaves open is its name alone.
+void FlushFolderOf(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  fsync(fd);
+  close(fd);
 }
 
 }  // namespace
@@ -54,29 +109,22 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::filesystem::path& path) {
-  // Non-blocking, so that a fifo does not hang the open; it has no effect on regular files.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return IoError(path, "cannot open", errno);
-  struct stat info {};
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    close(fd);
-    return InvalidArgument("{}: not a regular file", path.string());
-  }
+  STOKER_ASSIGN_OR_RETURN(const RegularFile open_file, OpenRegular(path));
   MappedFile file;
   file.path_ = path;
-  file.size_ = static_cast<std::size_t>(info.st_size);
+  file.size_ = open_file.size_bytes;
   if (file.size_ > 0) {
-    void* mapping = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, fd, 0);
+    void* mapping = mmap(nullptr, file.size_, PROT_READ, MAP_SHARED, open_file.fd, 0);
     if (mapping == MAP_FAILED) {
       const int error = errno;
-      close(fd);
+      close(open_file.fd);
       file.size_ = 0;
       return IoError(path, "cannot map", error);
     }
     file.data_ = static_cast<const std::byte*>(mapping);
     file.guard_ = MappingGuard(file.bytes());
   }
-  close(fd);
+  close(open_file.fd);
   return file;
 }
 
@@ -88,13 +136,17 @@ absl::Status MappedFile::CheckIntact() const {
 
 absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,
                                          std::uint64_t max_bytes) {
-  STOKER_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
-  const std::span<const std::byte> bytes = file.bytes();
-  if (bytes.size() > max_bytes) {
+  STOKER_ASSIGN_OR_RETURN(const RegularFile file, OpenRegular(path));
+  std::string text;
+  const int error = file.size_bytes > max_bytes ? 0 : ReadUpTo(file.fd, max_bytes, text);
+  close(file.fd);
+  if (error != 0) return IoError(path, "cannot read", error);
+  const std::size_t bytes = std::max(file.size_bytes, text.size());
+  if (bytes > max_bytes) {
     return InvalidArgument("{}: {} bytes, more than the {} that such a file may have",
-                           path.string(), bytes.size(), max_bytes);
+                           path.string(), bytes, max_bytes);
   }
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text;
 }
 
 FileWriter::~FileWriter() {
@@ -103,13 +155,11 @@ FileWriter::~FileWriter() {
 
 FileWriter::FileWriter(FileWriter&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)),
-      bytes_written_(std::exchange(other.bytes_written_, 0)),
       path_(std::move(other.path_)),
       temporary_(std::move(other.temporary_)) {}
 
 FileWriter& FileWriter::operator=(FileWriter&& other) noexcept {
   std::swap(fd_, other.fd_);
-  std::swap(bytes_written_, other.bytes_written_);
   std::swap(path_, other.path_);
   std::swap(temporary_, other.temporary_);
   return *this;
@@ -119,7 +169,13 @@ absl::StatusOr<FileWriter> FileWriter::Create(const std::filesystem::path& path)
   FileWriter writer;
   writer.path_ = path;
   writer.temporary_ = path.string() + ".partial";
-  writer.fd_ = open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  writer.fd_ = open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (writer.fd_ < 0 && errno == EEXIST) {
+    return absl::AlreadyExistsError(fmt::format(
+        "{}: another run is writing this file, or one was killed while it did; then remove it and "
+        "try again",
+        writer.temporary_.string()));
+  }
   if (writer.fd_ < 0) return IoError(writer.temporary_, "cannot create", errno);
   return writer;
 }
@@ -132,7 +188,6 @@ absl::Status FileWriter::Append(std::span<const std::byte> bytes) {
       return IoError(temporary_, "cannot write", errno);
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
-    bytes_written_ += static_cast<std::uint64_t>(written);
   }
   return absl::OkStatus();
 }
@@ -148,11 +203,12 @@ absl::Status FileWriter::Commit() {
     unlink(temporary_.c_str());
     return IoError(temporary_, "cannot close", error);
   }
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+  if (RenameToNew(temporary_, path_) != 0) {
     const int error = errno;
     unlink(temporary_.c_str());
     return IoError(path_, "cannot put in place", error);
   }
+  FlushFolderOf(path_);
   return absl::OkStatus();
 }
 

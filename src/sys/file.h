@@ -37,12 +37,14 @@ class MappedFile {
   std::filesystem::path path_;
 };
 
-/// Reads a whole text file. Errors: as MappedFile::Open, and kInvalidArgument beyond `max_bytes`.
+/// Reads a whole text file, which may shrink or grow meanwhile. Errors: as MappedFile::Open, and
+/// kInvalidArgument beyond `max_bytes`.
 absl::StatusOr<std::string> ReadTextFile(const std::filesystem::path& path,
                                          std::uint64_t max_bytes);
 
-/// Writes a file front to back under a temporary name; Commit puts it in place whole. Destroyed
-/// without Commit, nothing is left behind.
+/// Writes a new file front to back under a temporary name, NAME.partial; Commit puts it in place
+/// whole. Destroyed without Commit, nothing is left behind. Files of others are never touched: of
+/// two writers of one name, one fails.
 class FileWriter {
  public:
   FileWriter() = default;
@@ -50,21 +52,22 @@ class FileWriter {
   FileWriter(FileWriter&& other) noexcept;
   FileWriter& operator=(FileWriter&& other) noexcept;
 
+  /// Errors: kAlreadyExists while another writes this file, or where a writer that was killed left
+  /// its NAME.partial; kNotFound, kPermissionDenied, kResourceExhausted, kUnavailable for what the
+  /// system refuses.
   static absl::StatusOr<FileWriter> Create(const std::filesystem::path& path);
 
   /// Errors: kResourceExhausted when the disk is full, kUnavailable for other failures.
   absl::Status Append(std::span<const std::byte> bytes);
   absl::Status Append(std::string_view text);
-  /// Flushes to disk and renames into place.
+  /// Flushes to disk and renames into place. Errors: kAlreadyExists where there is such a file by
+  /// now, and those of Append.
   absl::Status Commit();
-
-  [[nodiscard]] std::uint64_t bytes_written() const { return bytes_written_; }
 
  private:
   void Abandon();
 
   int fd_ = -1;
-  std::uint64_t bytes_written_ = 0;
   std::filesystem::path path_;
   std::filesystem::path temporary_;
 };

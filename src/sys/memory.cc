@@ -1,7 +1,6 @@
 #include "sys/memory.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -147,14 +146,6 @@ std::optional<std::uint64_t> AvailableMemoryBytes(const std::string& root) {
   const std::uint64_t available = std::min(MemAvailable(root), CgroupHeadroom(root));
   if (available == kUnlimited) return std::nullopt;
   return available;
-}
-
-std::uint64_t ResidentBytes() {
-  std::ifstream file("/proc/self/statm");
-  std::uint64_t total = 0;
-  std::uint64_t resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace stoker::sys

@@ -35,7 +35,4 @@ class HugeBuffer {
 /// tells neither. `root` is where /proc and /sys lie: "" but in tests.
 std::optional<std::uint64_t> AvailableMemoryBytes(const std::string& root = "");
 
-/// Resident set of this process.
-std::uint64_t ResidentBytes();
-
 }  // namespace stoker::sys

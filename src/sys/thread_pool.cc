@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <exception>
 #include <numeric>
+#include <system_error>
 #include <thread>
 
 #include "base/check.h"
+#include "base/status.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -42,7 +45,7 @@ void PinCurrentThread(int cpu) {
 // Cores in the order in which workers take them: round-robin over nodes, so that a pool smaller
 // than the machine still uses every node's memory.
 std::vector<Topology::Core> SpreadOverNodes(const Topology& topology) {
-  std::vector<std::vector<Topology::Core>> by_node(topology.node_os_index.size());
+  std::vector<std::vector<Topology::Core>> by_node(static_cast<std::size_t>(topology.nodes));
   for (const Topology::Core& core : topology.cores) {
     by_node[static_cast<std::size_t>(core.node)].push_back(core);
   }
@@ -95,6 +98,35 @@ struct ThreadPool::State {
     if (pinned_caller != 0) sched_setaffinity(pinned_caller, sizeof(callers_cpus), &callers_cpus);
   }
 
+  // Helpers inherit the mask: signals are for the program's own threads, which may wait for them.
+  void StartHelpers(int threads, const std::vector<Topology::Core>& pinned_to) {
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    std::exception_ptr failure;
+    try {
+      for (int worker = 1; worker < threads; ++worker) {
+        const int cpu = pinned_to.empty() ? -1 : pinned_to[static_cast<std::size_t>(worker)].cpu;
+        helpers.emplace_back([this, worker, cpu] { HelperLoop(worker, cpu); });
+      }
+    } catch (const std::system_error&) {
+      failure = std::current_exception();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    if (failure == nullptr) return;
+    StopHelpers();
+    std::rethrow_exception(failure);
+  }
+
+  void StopHelpers() {
+    stop.store(true, std::memory_order_release);
+    generation.fetch_add(1, std::memory_order_release);
+    generation.notify_all();
+    for (std::thread& helper : helpers) helper.join();
+    helpers.clear();
+  }
+
   void RunTasks(int worker) {
     const auto nodes = shares.size();
     const auto home = static_cast<std::size_t>(worker_node[static_cast<std::size_t>(worker)]);
@@ -142,9 +174,9 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
   const std::vector<Topology::Core> order = SpreadOverNodes(topology);
   const int threads =
       options.threads > 0 ? options.threads : static_cast<int>(topology.cores.size());
-  state_->workers_per_node.assign(topology.node_os_index.size(), 0);
-  state_->shares = std::vector<State::Share>(topology.node_os_index.size());
-  state_->even_shares.resize(topology.node_os_index.size());
+  state_->workers_per_node.assign(static_cast<std::size_t>(topology.nodes), 0);
+  state_->shares = std::vector<State::Share>(static_cast<std::size_t>(topology.nodes));
+  state_->even_shares.resize(static_cast<std::size_t>(topology.nodes));
   for (int worker = 0; worker < threads; ++worker) {
     const int node = order[static_cast<std::size_t>(worker) % order.size()].node;
     state_->worker_node.push_back(node);
@@ -152,25 +184,22 @@ ThreadPool::ThreadPool(const Topology& topology, Options options)
   }
   // More workers than cores cannot each have one: leave placement to the scheduler.
   const bool pin = options.pin && static_cast<std::size_t>(threads) <= order.size();
-  // Helpers inherit the mask: signals are for the program's own threads, which may wait for them.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  for (int worker = 1; worker < threads; ++worker) {
-    const int cpu = pin ? order[static_cast<std::size_t>(worker)].cpu : -1;
-    state_->helpers.emplace_back(
-        [state = state_.get(), worker, cpu] { state->HelperLoop(worker, cpu); });
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  state_->StartHelpers(threads, pin ? order : std::vector<Topology::Core>());
   if (pin) state_->PinCaller(order[0].cpu);
 }
 
+absl::StatusOr<std::unique_ptr<ThreadPool>> ThreadPool::Create(const Topology& topology,
+                                                               Options options) {
+  try {
+    return std::make_unique<ThreadPool>(topology, options);
+  } catch (const std::system_error& error) {
+    return ResourceExhausted("cannot start the threads: {}; use fewer --threads",
+                             error.code().message());
+  }
+}
+
 ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->generation.fetch_add(1, std::memory_order_release);
-  state_->generation.notify_all();
-  for (std::thread& helper : state_->helpers) helper.join();
+  state_->StopHelpers();
   state_->UnpinCaller();
 }
 

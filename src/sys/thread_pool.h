@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
 #include "sys/topology.h"
 
 namespace stoker::sys {
@@ -36,6 +37,11 @@ class ThreadPool {
     bool pin = true;  ///< bind each worker to its core, and the caller until the pool's end
   };
 
+  /// Errors: kResourceExhausted where the system has no more threads; those begun have ended then.
+  static absl::StatusOr<std::unique_ptr<ThreadPool>> Create(const Topology& topology,
+                                                            Options options);
+
+  /// As Create, for callers that cannot do without: throws std::system_error.
   ThreadPool(const Topology& topology, Options options);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

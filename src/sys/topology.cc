@@ -17,12 +17,12 @@ struct DestroyTopology {
 using HwlocTopology = std::unique_ptr<hwloc_topology, DestroyTopology>;
 
 // Index of the NUMA node whose memory is local to `core`; 0 where the machine names none.
-int NodeOf(hwloc_topology_t topology, hwloc_obj_t core, const Topology& result) {
-  for (std::size_t node = 0; node < result.node_os_index.size(); ++node) {
+int NodeOf(hwloc_topology_t topology, hwloc_obj_t core, int nodes) {
+  for (int node = 0; node < nodes; ++node) {
     hwloc_obj_t object =
         hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
     if (object != nullptr && hwloc_bitmap_intersects(object->cpuset, core->cpuset) != 0) {
-      return static_cast<int>(node);
+      return node;
     }
   }
   return 0;
@@ -47,13 +47,8 @@ const cpu_set_t* AllowedCpus() {
 
 Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
   Topology result;
-  const int nodes = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE));
-  for (int node = 0; node < nodes; ++node) {
-    hwloc_obj_t object =
-        hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
-    result.node_os_index.push_back(object == nullptr ? 0 : static_cast<int>(object->os_index));
-  }
-  std::vector<std::vector<Topology::Core>> by_node(static_cast<std::size_t>(nodes));
+  result.nodes = std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE));
+  std::vector<std::vector<Topology::Core>> by_node(static_cast<std::size_t>(result.nodes));
   const hwloc_obj_type_t type = CoreType(topology);
   hwloc_obj_t core = nullptr;
   while ((core = hwloc_get_next_obj_by_type(topology, type, core)) != nullptr) {
@@ -61,7 +56,7 @@ Topology ReadCores(hwloc_topology_t topology, const cpu_set_t* allowed) {
     for (int cpu = hwloc_bitmap_first(core->cpuset); cpu >= 0;
          cpu = hwloc_bitmap_next(core->cpuset, cpu)) {
       if (allowed != nullptr && CPU_ISSET(static_cast<unsigned>(cpu), allowed) == 0) continue;
-      const int node = NodeOf(topology, core, result);
+      const int node = NodeOf(topology, core, result.nodes);
       by_node[static_cast<std::size_t>(node)].push_back({cpu, node});
       break;
     }

@@ -11,10 +11,10 @@ namespace stoker::sys {
 struct Topology {
   struct Core {
     int cpu = 0;   ///< operating system's index of the core's first hardware thread
-    int node = 0;  ///< index into `node_os_index`
+    int node = 0;  ///< NUMA node, [0, nodes)
   };
-  std::vector<Core> cores;         ///< in node order
-  std::vector<int> node_os_index;  ///< operating system's number of each node
+  std::vector<Core> cores;  ///< in node order
+  int nodes = 1;            ///< NUMA nodes, those without a core of ours too
 };
 
 /// Reads the machine's topology (hwloc), restricted to the process's CPU affinity.

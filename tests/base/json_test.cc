@@ -20,6 +20,20 @@ TEST(Json, MalformedTextIsAnErrorThatSaysWhere) {
   EXPECT_NE(value.status().message().find("line 2"), std::string::npos) << value.status();
 }
 
+TEST(Json, AnErrorDoesNotQuoteMegabytes) {
+  for (const char* start : {"\"", "[1, \"", "{\"a\": \"", "1"}) {
+    const auto value = ParseJson(start + std::string(1'000'000, 'x'));
+    ASSERT_FALSE(value.ok());
+    EXPECT_LT(value.status().message().size(), 300U) << start;
+    EXPECT_NE(value.status().message().find("line 1"), std::string::npos) << value.status();
+  }
+}
+
+TEST(Json, BytesThatAreNoTextAreReplacedWhenWritten) {
+  EXPECT_EQ(DumpJson({{"path", "/tmp/\xff"}, {"n", 1}}),
+            "{\"path\":\"/tmp/\xEF\xBF\xBD\",\"n\":1}");
+}
+
 TEST(Json, DeepNestingIsRefusedBeforeItIsBuilt) {
   EXPECT_FALSE(ParseJson(std::string(10'000'000, '[')).ok());
   EXPECT_FALSE(ParseJson(std::string(201, '[') + std::string(201, ']')).ok());

@@ -187,6 +187,28 @@ TEST(Synthetic, AFolderWithFilesIsLeftAlone) {
   EXPECT_TRUE(absl::IsInvalidArgument(WriteSyntheticCheckpoint(Tiny(), dir / "precious")));
 }
 
+TEST(Synthetic, AKilledRunsLeftoverIsNamed) {
+  const stoker::testing::ScratchDir dir;
+  std::ofstream(dir / "model-00001-of-00001.safetensors.partial") << "half";
+  const absl::Status status = WriteSyntheticCheckpoint(Tiny(), dir.path());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("00001.safetensors.partial"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("was killed"));
+}
+
+TEST(Synthetic, TwoRunsIntoOneFolderLeaveEachOthersFilesAlone) {
+  const stoker::testing::ScratchDir dir;
+  SyntheticOptions options = Tiny();
+  options.progress = [&](std::uint64_t, std::uint64_t) {
+    std::ofstream(dir / "config.json") << "another's";
+    return true;
+  };
+  const absl::Status status = WriteSyntheticCheckpoint(options, dir.path());
+  EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists) << status;
+  EXPECT_EQ(Contents(dir / "config.json"), "another's");
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir.path()), fs::directory_iterator()), 1);
+}
+
 TEST(Synthetic, ADiskThatIsTooSmallIsFoundOutFirst) {
   const stoker::testing::ScratchDir dir;
   SyntheticOptions options;

@@ -87,6 +87,46 @@ TEST(App, NothingAtAllPrintsHelpAsAUsageError) {
   EXPECT_THAT(result.error, HasSubstr("commands:"));
 }
 
+TEST(App, AValueThatWasForgottenDoesNotSwallowTheNextOption) {
+  const Result result = Stoker({"run", "m", "-p", "--json"});
+  EXPECT_EQ(result.exit_code, kUsageExitCode);
+  EXPECT_EQ(result.error,
+            "stoker: error: -p needs a value, but --json follows; if that is meant, write "
+            "--prompt=--json\n");
+  EXPECT_EQ(Stoker({"run", "m", "--stop", "--greedy"}).exit_code, kUsageExitCode);
+  EXPECT_THAT(Stoker({"run", "m", "--prompt=", "--jsno"}).error, HasSubstr("--json?"));
+}
+
+TEST(App, OneCommandAtATime) {
+  for (const std::vector<const char*>& words :
+       {std::vector<const char*>{"inspect", "m", "tokenize", "m", "-p", "x"},
+        {"bench", "decode", "m", "prefill", "m"},
+        {"run", "m", "inspect", "m", "-p", "x"}}) {
+    const Result result = Stoker(words);
+    EXPECT_EQ(result.exit_code, kUsageExitCode);
+    EXPECT_THAT(result.error, HasSubstr("unexpected argument"));
+  }
+}
+
+TEST(App, LogprobsAreForJson) {
+  EXPECT_EQ(Stoker({"run", "m", "-p", "x", "--logprobs", "5"}).exit_code, kUsageExitCode);
+}
+
+TEST(App, NumbersThatOverflowAreUsageErrors) {
+  constexpr const char* kMost = "18446744073709551615";
+  EXPECT_EQ(Stoker({"bench", "decode", "m", "--whole-model-layers", kMost}).exit_code,
+            kUsageExitCode);
+  EXPECT_EQ(Stoker({"run", "m", "-p", "x", "-n", "0"}).exit_code, kUsageExitCode);
+  EXPECT_EQ(Stoker({"run", "m", "-p", "x", "--context", "0"}).exit_code, kUsageExitCode);
+  EXPECT_EQ(Stoker({"run", "m", "-p", "x", "--prefill-chunk", kMost}).exit_code, kUsageExitCode);
+}
+
+TEST(App, IdsToDecodeAreAList) {
+  for (const char* ids : {"", "1,,2", "1,", "[1", "x", "-1", "99999999999"}) {
+    EXPECT_EQ(Stoker({"tokenize", "m", "--decode", ids}).exit_code, kUsageExitCode) << ids;
+  }
+}
+
 TEST(App, OptionsOfEveryCommandMayComeBeforeIt) {
   EXPECT_EQ(Stoker({"--log-level", "loud", "inspect", "m"}).exit_code, kUsageExitCode);
 }

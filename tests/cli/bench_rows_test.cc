@@ -33,9 +33,13 @@ TEST(BenchRows, FiguresFollowFromTimeAndBytes) {
   EXPECT_DOUBLE_EQ(BenchRow().tok_per_s(), 0.0);
 }
 
-TEST(BenchRows, TheMedianIsTheMiddle) {
-  EXPECT_DOUBLE_EQ(Median({3.0, 1.0, 2.0}), 2.0);
-  EXPECT_DOUBLE_EQ(Median({4.0, 1.0, 2.0, 3.0}), 2.5);
+TEST(BenchRows, TheMedianHasItsOwnBytes) {
+  const PartCost of_three = MedianCost({{3.0, 10}, {1.0, 30}, {2.0, 20}});
+  EXPECT_DOUBLE_EQ(of_three.seconds, 2.0);
+  EXPECT_EQ(of_three.bytes, 20U);
+  const PartCost of_four = MedianCost({{4.0, 70}, {1.0, 90}, {2.0, 10}, {3.0, 30}});
+  EXPECT_DOUBLE_EQ(of_four.seconds, 2.5);
+  EXPECT_EQ(of_four.bytes, 20U);
 }
 
 TEST(BenchRows, DecodeJsonHasTheFieldsThatThePeersReportHas) {

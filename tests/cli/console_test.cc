@@ -5,15 +5,14 @@
 namespace stoker::cli {
 namespace {
 
-TEST(Console, AMessageStaysOnOneLine) {
-  EXPECT_EQ(OneLine("a\nb\tc"), "a\\x0ab\\x09c");
-  EXPECT_EQ(OneLine("\x1b[2J"), "\\x1b[2J");
-  EXPECT_EQ(OneLine("caf\xC3\xA9 \xE4\xB8\x96"), "caf\xC3\xA9 \xE4\xB8\x96");
-  EXPECT_EQ(OneLine("\xC2\x9B"), "\\x9b");
-}
-
 TEST(Console, AnAnswerCannotDriveTheTerminal) {
   EXPECT_EQ(TerminalSafe("\x1b[31mred\r\n\tx\x7F"), "\xE2\x90\x9B[31mred\n\tx\xE2\x90\xA1");
+  // U+009B begins a sequence too, in eight bits.
+  EXPECT_EQ(TerminalSafe("\xC2\x9B"
+                         "31m\xC2\xA0\xC3\xA9"),
+            "\xEF\xBF\xBD"
+            "31m\xC2\xA0\xC3\xA9");
+  EXPECT_EQ(TerminalSafe("a\x9Bz"), "a\xEF\xBF\xBDz");
 }
 
 TEST(Console, WrapBreaksAtSpacesAndIndents) {

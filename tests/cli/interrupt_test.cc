@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <string>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -14,6 +15,7 @@ namespace {
 class Interrupt : public ::testing::Test {
  protected:
   void SetUp() override {
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
     CatchInterrupts({});
     TakeInterrupt();
     ASSERT_EQ(pipe(pipe_), 0);
@@ -21,7 +23,7 @@ class Interrupt : public ::testing::Test {
   void TearDown() override {
     close(pipe_[0]);
     close(pipe_[1]);
-    signal(SIGINT, SIG_DFL);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) signal(number, SIG_DFL);
   }
 
   int pipe_[2] = {-1, -1};
@@ -43,6 +45,55 @@ TEST_F(Interrupt, OnePressedDuringTheWaitEndsIt) {
   EXPECT_FALSE(WaitForInput(pipe_[0]));
   presser.join();
   EXPECT_TRUE(TakeInterrupt());
+}
+
+TEST_F(Interrupt, TheExitCodeIsThatOfTheSignal) {
+  for (const int number : {SIGHUP, SIGTERM, SIGINT}) {
+    std::raise(number);
+    EXPECT_TRUE(InterruptFlag().load());
+    EXPECT_FALSE(WaitForInput(pipe_[0]));
+    EXPECT_TRUE(TakeInterrupt());
+    EXPECT_EQ(InterruptExitCode(), 128 + number);
+  }
+}
+
+TEST_F(Interrupt, ControlCStopsTheWorkAndTheOthersEndTheProgram) {
+  std::raise(SIGINT);
+  TakeInterrupt();
+  const bool after_control_c = IsToldToLeave();
+  std::raise(SIGTERM);
+  TakeInterrupt();
+  EXPECT_TRUE(IsToldToLeave()) << "also after the flag is taken";
+  EXPECT_FALSE(after_control_c);
+}
+
+TEST_F(Interrupt, OneThatIsNotHeededForLongIsExplained) {
+  CatchInterrupts({.error_is_terminal = true});
+  testing::internal::CaptureStderr();
+  std::raise(SIGINT);
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds(2300)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("press Ctrl-C again"), std::string::npos);
+  EXPECT_EXIT(std::raise(SIGINT), testing::ExitedWithCode(128 + SIGINT), "");
+  TakeInterrupt();
+}
+
+TEST_F(Interrupt, WhatTheParentIgnoresStaysIgnored) {
+  signal(SIGHUP, SIG_IGN);
+  CatchInterrupts({});
+  std::raise(SIGHUP);
+  EXPECT_FALSE(TakeInterrupt());
+}
+
+TEST_F(Interrupt, ASecondOneThatNobodyTookNoteOfEndsTheProgram) {
+  EXPECT_EXIT(
+      {
+        std::raise(SIGTERM);
+        std::raise(SIGTERM);
+      },
+      testing::ExitedWithCode(128 + SIGTERM), "");
 }
 
 TEST_F(Interrupt, InputAndItsEndEndTheWait) {

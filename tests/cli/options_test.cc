@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <CLI/CLI.hpp>
 #include <optional>
 
 #include "gtest/gtest.h"
@@ -38,9 +39,18 @@ TEST(Options, AListIsOfNumbersAboveZero) {
 }
 
 TEST(Options, WhatWasNotGivenStaysUnset) {
-  std::optional<double> value;
-  ASSERT_TRUE(ParseValue("2", value).ok());
-  EXPECT_EQ(value, 2.0);
+  CLI::App app;
+  Options options(app);
+  std::optional<double> given;
+  std::optional<double> not_given;
+  std::size_t kept = 7;
+  options.Value("--given", "X", given, "");
+  options.Value("--not-given", "X", not_given, "");
+  options.Value("--kept", "N", kept, "");
+  app.parse(std::vector<std::string>{"2", "--given"});
+  EXPECT_EQ(given, 2.0);
+  EXPECT_EQ(not_given, std::nullopt);
+  EXPECT_EQ(kept, 7U);
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "cli/sampling_options.h"
 
+#include <string>
+#include <vector>
+
 #include "base/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -40,7 +43,26 @@ TEST(SamplingOptions, ValuesOutOfRangeAreRefusedBeforeAnythingIsLoaded) {
   EXPECT_FALSE(CheckSampling({.top_p = 0.0}).ok());
   EXPECT_FALSE(CheckSampling({.logprobs = -1}).ok());
   EXPECT_FALSE(CheckSampling({.temperature = 0.7, .greedy = true}).ok());
+  EXPECT_FALSE(CheckSampling({.max_tokens = 0}).ok());
+  EXPECT_FALSE(CheckSampling({.stops = {""}}).ok());
+  EXPECT_FALSE(CheckSampling({.stops = std::vector<std::string>(65, "x")}).ok());
+  EXPECT_TRUE(CheckSampling({.max_tokens = 1, .stops = {"x"}}).ok());
   EXPECT_TRUE(CheckSampling({}).ok());
+}
+
+TEST(SamplingOptions, ErrorsNameTheOption) {
+  const auto message = [](const SamplingOptions& asked) {
+    return std::string(Message(CheckSampling(asked)));
+  };
+  EXPECT_THAT(message({.top_p = 2.0}), testing::StartsWith("--top-p is 2"));
+  EXPECT_THAT(message({.repetition_penalty = 0.0}),
+              testing::StartsWith("--repetition-penalty is 0"));
+  EXPECT_THAT(message({.logit_bias = {"1=1000"}}), testing::StartsWith("--logit-bias of token 1"));
+  EXPECT_THAT(message({.stops = {""}}), testing::StartsWith("--stop: "));
+  const auto params = ResolveSampling({.logit_bias = {"100=1"}}, {}, false, 0);
+  EXPECT_TRUE(CheckParams(*params, 101).ok());
+  EXPECT_THAT(std::string(Message(CheckParams(*params, 100))),
+              testing::StartsWith("--logit-bias names token 100"));
 }
 
 TEST(SamplingOptions, AModelsFileIsRead) {
@@ -53,7 +75,9 @@ TEST(SamplingOptions, AModelsFileIsRead) {
 }
 
 TEST(SamplingOptions, ADamagedFileIsNamed) {
-  for (const char* bad : {"{", "[]", R"({"temperature": "hot"})"}) {
+  for (const char* bad : {"{", "[]", R"({"temperature": "hot"})", R"({"top_k": 0.9})",
+                          R"({"top_k": 1e300})", R"({"top_k": 18446744073709551615})",
+                          R"({"top_k": -1})", R"({"top_p": 1e300})", R"({"temperature": -1})"}) {
     const auto read = ParseRecommendedSampling(bad);
     EXPECT_THAT(std::string(Message(read.status())),
                 testing::StartsWith("generation_config.json: "));

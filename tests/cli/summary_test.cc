@@ -6,7 +6,8 @@
 namespace stoker::cli {
 namespace {
 
-// 100 new prompt tokens in 2 s; 10 steps of 1 GB in 1 s; the machine reads 12.5 GB/s.
+// 100 new prompt tokens in 2 s; 10 steps of 1 GB in 1 s, with what lies between them in 1.25 s; the
+// machine reads 12.5 GB/s.
 Summary Example() {
   return {.stats = {.finish = engine::FinishReason::kStop,
                     .prompt_tokens = 120,
@@ -16,6 +17,7 @@ Summary Example() {
                     .prefill_seconds = 2.0,
                     .decode_seconds = 1.0,
                     .decode_bytes = 10'000'000'000},
+          .answer_seconds = 1.25,
           .load_seconds = 3.0,
           .peak_bytes_per_s = 12.5e9};
 }
@@ -33,7 +35,7 @@ TEST(Summary, TheShareIsOfTheMeasuredPeak) {
 
 TEST(Summary, OneLineSaysItAll) {
   EXPECT_EQ(SummaryLine(Example()),
-            "120 tokens in (20 cached), 50.0 tok/s; 11 out, 10.0 tok/s; 10.00 GB/s, 80 % of this "
+            "120 tokens in (20 cached), 50.0 tok/s; 11 out, 8.0 tok/s; 10.00 GB/s, 80 % of this "
             "machine's 12.5 GB/s");
 }
 
@@ -49,6 +51,9 @@ TEST(Summary, AnAnswerOfOneTokenHasNoDecodeSpeed) {
 TEST(Summary, JsonHasTheSameFigures) {
   const nlohmann::ordered_json json = SummaryJson(Example());
   EXPECT_EQ(json["prefill_tok_per_s"], 50.0);
+  EXPECT_EQ(json["decode_s"], 1.25);
+  EXPECT_EQ(json["decode_tok_per_s"], 8.0);
+  EXPECT_EQ(json["decode_step_s"], 1.0);
   EXPECT_EQ(json["decode_gb_per_s"], 10.0);
   EXPECT_EQ(json["share_of_peak"], 0.8);
 }

@@ -5,11 +5,13 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 from typing import Callable
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))  # for the list of the repository's files
 
 
 @pytest.fixture(scope="session", autouse=True)

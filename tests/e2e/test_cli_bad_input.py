@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import pathlib
 import struct
 import subprocess
@@ -194,8 +195,8 @@ def test_broken_template(run_stoker, broken_model, template):
 
 
 @pytest.mark.parametrize("arguments, word", [
-    (["--temperature", "-1"], "temperature"),
-    (["--top-p", "2"], "top_p"),
+    (["--temperature", "-1"], "--temperature is -1"),
+    (["--top-p", "2"], "--top-p is 2"),
     (["--max-tokens", "many"], "--max-tokens"),
     (["--kv-dtype", "bf61"], "did you mean bf16?"),
     (["--temprature", "1"], "did you mean --temperature?"),
@@ -206,6 +207,11 @@ def test_usage_errors(run_stoker, tiny_model, arguments, word):
     assert_fails(run_stoker("run", tiny_model, "-p", "hi", *arguments), word, code=2)
 
 
+def test_a_link_that_leads_to_itself(run_stoker, broken_model):
+    (broken_model / "chat_template.jinja").symlink_to("chat_template.jinja")
+    assert_fails(run_stoker("run", broken_model, "-p", "hi"))
+
+
 def test_checkpoints_are_not_written_over(run_stoker, tiny_model):
     result = run_stoker("make-checkpoint", "--shape", "tiny", tiny_model)
     assert_fails(result, str(tiny_model))
@@ -213,3 +219,104 @@ def test_checkpoints_are_not_written_over(run_stoker, tiny_model):
 
 def test_unknown_shape(run_stoker):
     assert_fails(run_stoker("make-checkpoint", "--shape", "tyny", "out"), "did you mean tiny?")
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["-p", "x" * 5000], "5000 tokens"),
+    (["-p", "hi", "--logit-bias", "100000=1"], "--logit-bias names token 100000"),
+    (["-p", "hi", "--context", "5000"], "--context 5000 is beyond the 4096 positions"),
+])
+def test_a_request_is_checked_before_weights_are_loaded(run_stoker, broken_model, arguments, word):
+    for shard in shards(broken_model):
+        shard.unlink()
+    assert_fails(run_stoker("run", broken_model, "--raw", *arguments), word)
+
+
+def test_a_chat_is_checked_before_weights_are_loaded(run_stoker, broken_model):
+    for shard in shards(broken_model):
+        shard.unlink()
+    (broken_model / "generation_config.json").write_text('{"top_k": 1.5}')
+    assert_fails(run_stoker("chat", broken_model), "generation_config.json", "top_k is 1.5")
+    (broken_model / "generation_config.json").unlink()
+    assert_fails(run_stoker("chat", broken_model, "--logit-bias", "100000=1"), "--logit-bias")
+
+
+@pytest.mark.parametrize("arguments, word", [
+    (["decode", "--context", 4096], "--context: 4096"),
+    (["decode", "--context", 2**64 - 1], "--context: "),
+    (["prefill", "--tokens", "16,4097"], "--tokens: 4097"),
+    (["decode", "--whole-model-layers", 1], "--whole-model-layers: 1"),
+])
+def test_a_bench_names_the_option_that_is_beyond_the_model(run_stoker, broken_model, arguments, word):
+    for shard in shards(broken_model):
+        shard.unlink()
+    command, *options = arguments
+    assert_fails(run_stoker("bench", command, broken_model, *options), word)
+
+
+@pytest.mark.parametrize("ids", ["1000000", "65,1000000"])
+def test_ids_that_do_not_exist(run_stoker, tiny_model, ids):
+    assert_fails(run_stoker("tokenize", tiny_model, "--decode", ids), "1000000 is no token")
+
+
+@pytest.mark.parametrize("command", ["chat", "run"])
+def test_input_that_cannot_be_read(stoker_path, tiny_model, tmp_path, command):
+    folder = os.open(tmp_path, os.O_RDONLY)
+    result = subprocess.run([stoker_path, command, tiny_model], stdin=folder, capture_output=True,
+                            text=True, timeout=60)
+    os.close(folder)
+    assert_fails(result, "cannot read standard input: Is a directory")
+
+
+def test_a_line_without_end(stoker_path, tiny_model):
+    with open("/dev/zero", "rb") as zero:
+        result = subprocess.run([stoker_path, "chat", tiny_model], stdin=zero, capture_output=True,
+                                text=True, timeout=60)
+    assert_fails(result, "more than 64 MiB")
+
+
+def test_a_path_that_is_no_text(stoker_path, tmp_path):
+    missing = subprocess.run([stoker_path, "inspect", bytes(tmp_path) + b"/\xff"],
+                             capture_output=True, timeout=60)
+    assert missing.returncode == 1
+    assert b"/\\xff" in missing.stderr
+    made = subprocess.run(
+        [stoker_path, "make-checkpoint", "--shape", "tiny", "--json", bytes(tmp_path) + b"/o\xff"],
+        capture_output=True, timeout=60)
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["path"].endswith("o\N{REPLACEMENT CHARACTER}")
+
+
+@pytest.mark.parametrize("command", ["bench memory --passes 1", "run tiny -p x"])
+def test_a_machine_without_room_for_threads(stoker_path, tiny_model, command):
+    """One stack fits in the address space, a second does not."""
+    arguments = [tiny_model if word == "tiny" else word for word in command.split()]
+    arguments += ["--threads", "64"]
+    result = subprocess.run(
+        ["bash", "-c", 'ulimit -s 4000000 -v 6000000; exec "$0" "$@"', stoker_path, *arguments],
+        capture_output=True, text=True, timeout=60)
+    assert_fails(result)
+    if "bench" in arguments:
+        assert "cannot start the threads" in result.stderr and "--threads" in result.stderr
+
+
+def test_errors_do_not_quote_megabytes(run_stoker, broken_model):
+    (broken_model / "config.json").write_text('{"a": "' + "x" * 3_000_000)
+    result = run_stoker("inspect", broken_model)
+    assert_fails(result, "config.json", "line 1")
+    assert len(result.stderr) < 2100
+
+
+def test_names_from_files_do_not_drive_the_terminal(run_stoker, broken_model):
+    edit_json(broken_model / "config.json",
+              lambda config: config.update(model_type="\x1b[31m\x9b\ndeepseek_v3"))
+    result = run_stoker("inspect", broken_model)
+    assert "\x1b" not in result.stdout and "\x9b" not in result.stdout
+    assert result.returncode != 0 or "\\x1b[31m" in result.stdout
+
+
+def test_the_leftover_of_a_killed_run_is_named(run_stoker, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/model-00001-of-00001.safetensors.partial").write_bytes(b"half")
+    result = run_stoker("make-checkpoint", "--shape", "tiny", tmp_path / "out")
+    assert_fails(result, "model-00001-of-00001.safetensors.partial", "killed", "remove")

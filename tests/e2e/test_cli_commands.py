@@ -1,8 +1,10 @@
 """Every command does its work, for people and with --json."""
 
 import json
+import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -89,6 +91,15 @@ def test_a_bias_steers_and_a_stop_string_ends(run_stoker, tiny_model):
     assert stopped["finish_reason"] == "stop"
 
 
+def test_speed_is_from_token_to_token_and_bandwidth_of_the_steps(run_stoker, tiny_model):
+    stats = reply(run_stoker("run", tiny_model, "--raw", "-p", "x", "-n", 20, "--json",
+                             "--temperature", 1, *GOES_ON))["stats"]
+    assert stats["decode_s"] > stats["decode_step_s"] > 0
+    assert stats["decode_tok_per_s"] == pytest.approx(19 / stats["decode_s"])
+    assert stats["decode_gb_per_s"] == pytest.approx(
+        stats["decode_bytes"] / stats["decode_step_s"] / 1e9)
+
+
 def test_threads_and_instruction_sets_are_the_users(run_stoker, tiny_model):
     common = ["run", tiny_model, "--raw", "-p", "Once", "-n", 8, "--greedy", "--json", *GOES_ON]
     one = reply(run_stoker(*common, "--threads", 1))
@@ -105,6 +116,14 @@ def test_chat_reads_lines_from_a_pipe(run_stoker, tiny_model):
     answers = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(answers) == 2
     assert "context held" in result.stderr
+    assert "the conversation is forgotten" in result.stderr
+    assert answers[1]["stats"]["cached_tokens"] == 0
+
+
+def test_a_last_line_that_waits_for_another_is_a_message(run_stoker, tiny_model):
+    result = run_stoker("chat", tiny_model, "-n", 4, "--json", input="hello\\\n")
+    assert result.returncode == 0, result.stderr
+    assert len(result.stdout.splitlines()) == 1
 
 
 def test_a_chat_reads_only_what_is_new(run_stoker, tiny_model):
@@ -212,6 +231,30 @@ def test_a_full_disk_is_an_error(stoker_path, tiny_model):
                                 stderr=subprocess.PIPE, text=True, timeout=60)
     assert result.returncode == 1
     assert result.stderr == "stoker: error: cannot write to standard output\n"
+
+
+def test_help_onto_a_full_disk_is_an_error(stoker_path):
+    with open("/dev/full", "wb") as full:
+        result = subprocess.run([stoker_path, "--help"], stdout=full, stderr=subprocess.PIPE,
+                                text=True, timeout=60)
+    assert result.returncode == 1
+    assert result.stderr == "stoker: error: cannot write to standard output\n"
+
+
+def test_a_pipe_that_does_not_block_loses_nothing(stoker_path, tiny_model):
+    """As programs that run an event loop hand them to their children."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    process = subprocess.Popen([stoker_path, "tokenize", tiny_model, "--ids"],
+                               stdin=subprocess.PIPE, stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    process.stdin.write(b"x" * 100_000)
+    process.stdin.close()
+    time.sleep(0.3)  # the pipe, of 64 KiB, is full by now
+    with open(reading) as output:
+        assert output.read() == "120 " * 99_999 + "120\n"
+    assert process.wait(timeout=60) == 0, process.stderr.read()
+    process.stderr.close()
 
 
 @pytest.mark.parametrize("command", ["run", "chat", "inspect", "tokenize", "make-checkpoint",

@@ -36,6 +36,12 @@ class Terminal:
         os.setsid()
         fcntl.ioctl(fd, termios.TIOCSCTTY, 0)
 
+    def is_cooked(self) -> bool:
+        """Whether the terminal echoes and edits lines, as a shell expects it to."""
+        import termios
+        cooked = termios.ICANON | termios.ECHO
+        return termios.tcgetattr(self._fd)[3] & cooked == cooked
+
     def send(self, data: bytes) -> None:
         os.write(self._fd, data)
 
@@ -226,16 +232,103 @@ def test_control_c_at_any_moment(stoker_path, tiny_model, delay_ms):
     assert set(output) <= set(b"A\n")
 
 
-def test_control_c_leaves_no_half_checkpoint(stoker_path, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_at_the_prompt_leaves_the_terminal_as_it_was(terminal, tiny_model, tmp_path,
+                                                              number):
+    chat = terminal("chat", *endless(tiny_model), "-n", 3)
+    chat.expect("> ")
+    chat.send(b"first words\r")
+    chat.expect("AAA\r\n")
+    chat.expect("> ")
+    deadline = time.monotonic() + WAIT_S
+    while chat.is_cooked():  # the editor takes the terminal just after its prompt
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    chat.process.send_signal(number)
+    quits = number == signal.SIGQUIT
+    assert chat.wait() == (-number if quits else 128 + number)
+    assert chat.is_cooked()
+    if not quits:
+        assert "first" in (tmp_path / "state/stoker/chat_history").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_an_answer_and_the_chat(terminal, tiny_model, number):
+    chat = terminal("chat", *endless(tiny_model))
+    chat.expect("> ")
+    chat.send(b"hello\r")
+    chat.expect("AAAAAAAA")
+    chat.process.send_signal(number)
+    assert chat.wait() == 128 + number
+    assert chat.is_cooked()
+
+
+def test_a_history_that_is_no_file_is_left_alone(terminal, tiny_model, tmp_path):
+    (tmp_path / "state/stoker").mkdir(parents=True)
+    os.mkfifo(tmp_path / "state/stoker/chat_history")
+    chat = terminal("chat", tiny_model)
+    chat.expect("> ")
+    chat.send(CONTROL_D)
+    assert chat.wait() == 0
+
+
+@pytest.mark.parametrize("ids", ["27,91,50,74", "194,155,50,74", "155,50,74"])
+def test_decoded_tokens_do_not_drive_the_terminal(terminal, tiny_model, ids):
+    """ESC [ 2 J, the same in eight bits, and a byte that is no character."""
+    decode = terminal("tokenize", tiny_model, "--decode", ids)
+    assert decode.wait() == 0
+    assert "2J" in decode.text
+    assert "\x1b" not in decode.text and "\x9b" not in decode.text
+
+
+def test_an_answer_does_not_drive_the_terminal_in_eight_bits(terminal, tiny_model):
+    run = terminal("run", tiny_model, "--raw", "-p", "x", "-n", 8, "--greedy",
+                   "--logit-bias", "194=100", "--logit-bias", "155=99", "--frequency-penalty", 2)
+    assert run.wait() == 0
+    assert "\N{REPLACEMENT CHARACTER}" in run.text
+    assert "\x9b" not in run.text
+
+
+def test_control_c_ends_a_measurement_of_memory(stoker_path):
+    process = subprocess.Popen(
+        [stoker_path, "bench", "memory", "--threads", "1", "--passes", "1000"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    output, error = process.communicate(timeout=20)
+    assert process.returncode == 130, error
+    assert output + error == b""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_leaves_no_half_checkpoint(stoker_path, tmp_path, number):
     out = tmp_path / "big"
     process = subprocess.Popen(
         [stoker_path, "make-checkpoint", "--shape", "kimi-linear-like", out],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(1)
-    process.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    process.send_signal(number)
     _, error = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 130, error
+    assert process.returncode == 128 + number, error
     assert not out.exists() or not list(out.iterdir())
+
+
+def test_two_checkpoints_in_one_folder_leave_each_other_alone(stoker_path, tmp_path):
+    out = tmp_path / "big"
+    first = subprocess.Popen(
+        [stoker_path, "make-checkpoint", "--shape", "kimi-linear-like", out],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while not list(out.glob("*.partial")):
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = subprocess.run([stoker_path, "make-checkpoint", "--shape", "tiny", out],
+                            capture_output=True, text=True, timeout=WAIT_S)
+    assert second.returncode == 1
+    assert ".partial: another run is writing this file" in second.stderr
+    assert list(out.glob("*.partial"))
+    first.send_signal(signal.SIGINT)
+    _, error = first.communicate(timeout=WAIT_S)
+    assert first.returncode == 130, error
 
 
 def test_a_reader_that_leaves_ends_the_answer(stoker_path, tiny_model):

@@ -1,4 +1,4 @@
-"""Runs every ```sh block of the README and the documents, in order, as a reader would.
+"""Runs every ```sh block of every document, in order, as a reader would.
 
 Each document has one scratch folder, with `stoker` on the PATH and models/demo in place. A block
 fails the test when one of its commands fails. A ```text block right after it says what the block
@@ -13,6 +13,8 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
+
+from repo_files import repo_files
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```sh\n(?P<commands>.*?)^```\n(?:\n*^```text\n(?P<output>.*?)^```\n)?",
@@ -42,8 +44,7 @@ def missing_line(expected: str, printed: str) -> str | None:
     return None
 
 
-DOCUMENTS = [path for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-             if path.is_file() and blocks(path)]
+DOCUMENTS = [path for path in repo_files(ROOT, "*.md") if blocks(path)]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS,

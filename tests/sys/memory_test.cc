@@ -30,7 +30,6 @@ TEST(HugeBuffer, AbsurdSizesAreErrors) {
 
 TEST(Memory, TheMachineSaysHowMuchIsLeft) {
   EXPECT_GT(AvailableMemoryBytes().value_or(0), 1U << 20);
-  EXPECT_GT(ResidentBytes(), 1U << 20);
 }
 
 /// A system's /proc and /sys in a folder of the test's.
