@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "base/status.h"
 #include "nlohmann/json.hpp"
 
@@ -46,13 +48,35 @@ std::string_view ShortMessage(std::string_view message) {
   return message;
 }
 
+// Watches a parse for a key that an object has twice: the last one would silently win.
+class RepeatedKey {
+ public:
+  bool Watch(nlohmann::json::parse_event_t event, const nlohmann::json& parsed) {
+    using Event = nlohmann::json::parse_event_t;
+    if (event == Event::object_start) objects_.emplace_back();
+    if (event == Event::object_end) objects_.pop_back();
+    if (event == Event::key) {
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!objects_.back().insert(key).second && found_.empty()) found_ = key;
+    }
+    return true;
+  }
+
+  [[nodiscard]] const std::string& found() const { return found_; }
+
+ private:
+  std::vector<absl::flat_hash_set<std::string>> objects_;  // those that are open
+  std::string found_;
+};
+
 template <typename Json>
-absl::StatusOr<Json> Parse(std::string_view text) {
+absl::StatusOr<Json> Parse(std::string_view text,
+                           const typename Json::parser_callback_t& watch = nullptr) {
   if (DeepestNesting(text) > kDeepest) {
     return InvalidArgument("JSON is nested more than {} levels deep", kDeepest);
   }
   try {
-    return Json::parse(text);
+    return Json::parse(text, watch);
   } catch (const nlohmann::json::exception& error) {
     return InvalidArgument("not valid JSON: {}", ShortMessage(error.what()));
   }
@@ -61,7 +85,15 @@ absl::StatusOr<Json> Parse(std::string_view text) {
 }  // namespace
 
 absl::StatusOr<nlohmann::json> ParseJson(std::string_view text) {
-  return Parse<nlohmann::json>(text);
+  RepeatedKey repeated;
+  auto parsed = Parse<nlohmann::json>(
+      text, [&](int /*depth*/, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+        return repeated.Watch(event, value);
+      });
+  if (parsed.ok() && !repeated.found().empty()) {
+    return InvalidArgument("the key \"{}\" stands twice in one JSON object", repeated.found());
+  }
+  return parsed;
 }
 
 absl::StatusOr<nlohmann::ordered_json> ParseOrderedJson(std::string_view text) {

@@ -22,10 +22,6 @@ double SecondsSince(Clock::time_point start) {
 
 }  // namespace
 
-double GenerationStats::decode_tok_per_s() const {
-  return decode_seconds > 0 ? static_cast<double>(decode_steps) / decode_seconds : 0.0;
-}
-
 double GenerationStats::decode_gb_per_s() const {
   return decode_seconds > 0 ? static_cast<double>(decode_bytes) / decode_seconds / 1e9 : 0.0;
 }
@@ -53,8 +49,8 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Load(const std::filesystem::path
                            engine->context_tokens_, config.max_positions);
   }
   STOKER_ASSIGN_OR_RETURN(const sys::Topology topology, sys::DetectTopology());
-  engine->pool_ = std::make_unique<sys::ThreadPool>(
-      topology, sys::ThreadPool::Options{.threads = options.threads, .pin = true});
+  STOKER_ASSIGN_OR_RETURN(
+      engine->pool_, sys::ThreadPool::Create(topology, {.threads = options.threads, .pin = true}));
   const kernels::Context context = {.ops = &kernels::OpsFor(engine->isa_),
                                     .pool = engine->pool_.get()};
   const bool exact = engine->isa_ == kernels::Isa::kRef;

@@ -80,7 +80,6 @@ struct GenerationStats {
   double decode_seconds = 0;       ///< of the decode steps
   std::uint64_t decode_bytes = 0;  ///< weights and cache that the decode steps read
 
-  [[nodiscard]] double decode_tok_per_s() const;
   [[nodiscard]] double decode_gb_per_s() const;
 };
 

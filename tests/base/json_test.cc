@@ -34,6 +34,13 @@ TEST(Json, BytesThatAreNoTextAreReplacedWhenWritten) {
             "{\"path\":\"/tmp/\xEF\xBF\xBD\",\"n\":1}");
 }
 
+TEST(Json, AKeyThatStandsTwiceIsRefused) {
+  const auto value = ParseJson(R"({"a": {"n": 1}, "b": [{"n": 1, "m": 2, "n": 3}]})");
+  ASSERT_FALSE(value.ok());
+  EXPECT_EQ(value.status().message(), "the key \"n\" stands twice in one JSON object");
+  EXPECT_TRUE(ParseJson(R"({"a": {"n": 1}, "b": {"n": 1}, "n": {"a": 1}})").ok());
+}
+
 TEST(Json, DeepNestingIsRefusedBeforeItIsBuilt) {
   EXPECT_FALSE(ParseJson(std::string(10'000'000, '[')).ok());
   EXPECT_FALSE(ParseJson(std::string(201, '[') + std::string(201, ']')).ok());
