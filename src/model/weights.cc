@@ -274,7 +274,7 @@ class Loader {
     std::mutex mutex;
     absl::Status first_error;
     std::size_t first_bad = tasks.size();
-    context_.pool->ParallelFor(tasks.shares(), [&](std::size_t task, int /*worker*/) {
+    const auto pack = [&](std::size_t task, int /*worker*/) {
       const kernels::PanelTasks::Piece& piece = tasks[task];
       const PlannedMatrix& matrix = matrices[piece.job];
       const absl::Status status = PackPiece(matrix, piece.first, piece.count);
@@ -284,7 +284,8 @@ class Loader {
         first_bad = task;
         first_error = At(checkpoint_.Place(matrix.name), status);
       }
-    });
+    };
+    context_.pool->ParallelFor(tasks.shares(), pack, sys::ThreadPool::Help::kNo);
     return first_error;
   }
 

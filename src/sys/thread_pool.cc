@@ -81,6 +81,7 @@ struct ThreadPool::State {
   std::vector<Share> shares;           // by node
   std::vector<TaskRange> even_shares;  // by node; scratch of the ParallelFor that divides evenly
   const absl::FunctionRef<void(std::size_t, int)>* job = nullptr;
+  Help help = Help::kYes;
   alignas(64) std::atomic<std::uint32_t> generation{0};  // a new value starts a job
   alignas(64) std::atomic<int> running{0};               // helpers still inside the job
   std::atomic<bool> stop{false};
@@ -130,7 +131,8 @@ struct ThreadPool::State {
   void RunTasks(int worker) {
     const auto nodes = shares.size();
     const auto home = static_cast<std::size_t>(worker_node[static_cast<std::size_t>(worker)]);
-    for (std::size_t step = 0; step < nodes; ++step) {
+    const std::size_t visited = help == Help::kYes ? nodes : 1;
+    for (std::size_t step = 0; step < visited; ++step) {
       Share& share = shares[(home + step) % nodes];
       for (;;) {
         const std::size_t task = share.next.fetch_add(1, std::memory_order_relaxed);
@@ -220,7 +222,7 @@ void ThreadPool::ParallelFor(std::size_t tasks,
 }
 
 void ThreadPool::ParallelFor(std::span<const TaskRange> shares,
-                             absl::FunctionRef<void(std::size_t task, int worker)> fn) {
+                             absl::FunctionRef<void(std::size_t task, int worker)> fn, Help help) {
   STOKER_CHECK(shares.size() == state_->shares.size());
   const std::size_t tasks = shares.back().end;
   if (tasks <= 1 || state_->helpers.empty()) {
@@ -232,6 +234,7 @@ void ThreadPool::ParallelFor(std::span<const TaskRange> shares,
     state_->shares[node].end = shares[node].end;
   }
   state_->job = &fn;
+  state_->help = help;
   state_->running.store(static_cast<int>(state_->helpers.size()), std::memory_order_relaxed);
   state_->generation.fetch_add(1, std::memory_order_release);
   state_->generation.notify_all();

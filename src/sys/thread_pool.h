@@ -57,10 +57,15 @@ class ThreadPool {
   /// run: results must not depend on it.
   void ParallelFor(std::size_t tasks, absl::FunctionRef<void(std::size_t task, int worker)> fn);
 
+  /// Whether workers who are done with their own node's tasks take those of others.
+  enum class Help : bool { kNo, kYes };
+
   /// The same for tasks that the caller has given to nodes: node i's workers first take shares[i].
-  /// The shares follow one another from task 0, one for each of workers_per_node().
+  /// The shares follow one another from task 0, one for each of workers_per_node(). With Help::kNo
+  /// each task runs on its own node, which then owns the memory that the task is first to write.
   void ParallelFor(std::span<const TaskRange> shares,
-                   absl::FunctionRef<void(std::size_t task, int worker)> fn);
+                   absl::FunctionRef<void(std::size_t task, int worker)> fn,
+                   Help help = Help::kYes);
 
  private:
   struct State;

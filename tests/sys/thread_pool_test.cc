@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,27 @@ TEST(ThreadPool, WorkersTakeTheirOwnNodesTasksFirst) {
     EXPECT_EQ(first_task[0], 0);
     EXPECT_EQ(first_task[1], static_cast<int>(border));
     for (const auto& count : runs) EXPECT_EQ(count.load(), 1);
+  }
+}
+
+TEST(ThreadPool, WithoutHelpEveryTaskRunsOnItsOwnNode) {
+  const auto topology = SyntheticTopology("node:2 core:2 pu:1");
+  ASSERT_TRUE(topology.ok());
+  ThreadPool pool(*topology, {.threads = 4, .pin = false});
+  // All the work lies on one node; workers 0 and 2 are the first node's.
+  const std::vector<TaskRange> shares = {{0, 40}, {40, 42}};
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    std::vector<int> ran_on(42, -1);
+    pool.ParallelFor(
+        shares,
+        [&](std::size_t task, int worker) {
+          std::this_thread::sleep_for(std::chrono::microseconds(20));
+          ran_on[task] = worker % 2;
+        },
+        ThreadPool::Help::kNo);
+    for (std::size_t task = 0; task < ran_on.size(); ++task) {
+      ASSERT_EQ(ran_on[task], task < 40 ? 0 : 1) << "task " << task;
+    }
   }
 }
 
