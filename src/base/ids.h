@@ -17,6 +17,7 @@ constexpr std::size_t Index(TokenId token) {
 /// A transformer layer, counted from 0 at the embedding; dense layers count too.
 enum class LayerId : std::int32_t {};
 
+/// The layer's place in a vector of layers.
 constexpr std::size_t Index(LayerId layer) {
   return static_cast<std::size_t>(layer);
 }

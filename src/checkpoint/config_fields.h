@@ -43,6 +43,7 @@ class ConfigFields {
   /// "path.key" as messages show it, in quotes.
   [[nodiscard]] std::string Quoted(std::string_view key) const;
 
+  /// What `key` holds; without a fallback it must be there.
   std::size_t Size(std::string_view key, SizeRange range);
   std::size_t Size(std::string_view key, SizeRange range, std::size_t fallback);
   double Number(std::string_view key, NumberRange range);

@@ -34,6 +34,7 @@ struct ModelStats {
   }
 };
 
+/// Sums over the tensors of a validated config; of a layer's experts only one is looked at.
 ModelStats ComputeModelStats(const ModelConfig& config);
 
 }  // namespace stoker::checkpoint

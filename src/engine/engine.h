@@ -52,6 +52,7 @@ class Sequence {
   kv::BlockTable blocks_;
 };
 
+/// Why an answer ended: a stop token or the caller's word, max_tokens or the context, or cancel.
 enum class FinishReason : std::uint8_t { kStop, kLength, kCancelled };
 
 /// What to generate. `stop_tokens` end the answer and belong to it; they are reported like others.

@@ -40,6 +40,7 @@ struct TokenLogprob {
   float logprob = 0.0F;
 };
 
+/// A token as it was drawn.
 struct SampledToken {
   TokenId token{};
   float logprob = 0.0F;                    ///< set where logprobs were asked for

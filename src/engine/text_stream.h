@@ -25,6 +25,7 @@ struct TextDelta {
   }
 };
 
+/// What ends an answer's text, and how its thinking is told apart.
 struct TextStreamOptions {
   std::vector<std::string> stops;  ///< strings that end the answer and do not belong to it
   /// Whether <think> and </think> mean something: text between them is thinking, and the markers

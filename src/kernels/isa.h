@@ -17,6 +17,7 @@ enum class Isa : std::uint8_t {
   kAvx512Bf16,  ///< the same + BF16: activations that meet BF16 weights are rounded to BF16
 };
 
+/// As --isa takes it: "avx2".
 std::string_view Name(Isa isa);
 
 /// Instruction sets that this processor can run, best first. kPortable and kRef always can;

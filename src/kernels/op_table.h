@@ -77,24 +77,32 @@ struct SoftmaxState {
   float sum = 0.0F;  ///< 0: nothing yet
 };
 
+/// The kernels of one instruction set. Rows are contiguous unless a stride is given; functions keep
+/// no state and may run on any thread.
 struct OpTable {
   /// INT4 weights meet activations rounded to 8 bits; else ProductArgs::x is used.
   bool quantizes_activations = false;
   /// BF16 weights meet activations rounded to BF16, unless ProductArgs::exact.
   bool rounds_bf16_activations = false;
 
+  /// y = x W^T; see ProductArgs.
   void (*product)(const ProductArgs& args) = nullptr;
   /// Rounds `groups` groups of 32 floats.
   void (*quantize)(const float* x, std::size_t groups, QuantizedGroup* out) = nullptr;
   /// out = silu(gate) * up; out may be gate or up.
   void (*swiglu)(const float* gate, const float* up, std::size_t count, float* out) = nullptr;
+  /// y = x / sqrt(mean(x^2) + eps) * weight; y may be x.
   void (*rms_norm)(const float* x, const float* weight, std::size_t cols, float eps,
                    float* y) = nullptr;
+  /// y += x.
   void (*add)(const float* x, std::size_t count, float* y) = nullptr;
   /// y += sum over i in ascending order of weights[i] * x[i * stride …].
   void (*add_scaled)(const float* x, std::size_t stride, std::span<const float> weights,
                      std::size_t count, float* y) = nullptr;
+  /// Turns each pair (x[2i], x[2i + 1]) of `dim` elements by the angle whose cosine and sine are
+  /// given, in place.
   void (*rope)(float* x, std::size_t dim, const float* cos, const float* sin) = nullptr;
+  /// Writes `count` elements to the cache, rounded to nearest where `dtype` is BF16.
   void (*store_kv)(const float* x, std::size_t count, KvDType dtype, std::byte* out) = nullptr;
   /// `scores` is scratch.
   void (*mla_segment)(const MlaSegmentArgs& args) = nullptr;
@@ -111,7 +119,9 @@ struct OpTable {
   void (*pack_int4)(const std::byte* const* rows, std::size_t groups, std::byte* out) = nullptr;
 };
 
+/// Plain loops in float32: the definition of every op.
 const OpTable& RefOps();
+/// For any processor.
 const OpTable& PortableOps();
 /// Only where the processor has them: see OpsFor.
 const OpTable& Avx2Ops();

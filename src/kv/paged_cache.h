@@ -43,6 +43,7 @@ class PagedCache {
 
   /// Errors: kResourceExhausted when every block is in use.
   absl::StatusOr<std::int32_t> Allocate();
+  /// Gives back a block that Allocate handed out.
   void Free(std::int32_t block);
 
   /// Copies the contents of a block in every layer.

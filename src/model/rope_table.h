@@ -23,6 +23,7 @@ double SoftmaxScale(const checkpoint::ModelConfig& config);
 /// Cosines and sines of every position up to a context length.
 class RopeTable {
  public:
+  /// Positions [0, positions), of the config's theta and YaRN.
   RopeTable(const checkpoint::ModelConfig& config, std::size_t positions);
 
   [[nodiscard]] tensor::MatrixView<const float> cos() const {

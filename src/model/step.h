@@ -37,6 +37,7 @@ class LayerObserver {
   virtual ~LayerObserver() = default;
   /// The embedding is looked up: the first layer begins.
   virtual void OnEmbedded() = 0;
+  /// `layer` has run for all tokens of the step.
   virtual void OnLayerDone(LayerId layer) = 0;
 };
 

@@ -41,6 +41,7 @@ struct FeedForwardWeights {
   kernels::MlpWeights shared;      ///< all shared experts as one block; empty without any
 };
 
+/// One decoder layer.
 struct LayerWeights {
   AttentionWeights attention;
   FeedForwardWeights feed_forward;
