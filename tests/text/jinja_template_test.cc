@@ -94,6 +94,40 @@ TEST(JinjaOrigin, TextOfUsersStaysUntrustedWhateverIsDoneToIt) {
   }
 }
 
+TEST(JinjaOrigin, KeysOfUsersStayUntrustedThroughKeywordArguments) {
+  const Json user = {{"<|x|>", 1}};
+  for (const char* const source :
+       {"{% for k in dict(**user) %}{{ k }}{% endfor %}",
+        "{{ dict(**user) | items | map('first') | join }}",
+        "{% set d = {} %}{% set _ = d.update(**user) %}{{ d.keys() | join }}",
+        "{% macro m() %}{{ kwargs.keys() | join }}{% endmacro %}{{ m(**user) }}",
+        "{% macro m() %}{{ caller(**kwargs) }}{% endmacro %}"
+        "{% call m(**user) %}{{ kwargs | list | join }}{% endcall %}",
+        "{% macro m() %}{{ dict(**kwargs) | list | join }}{% endmacro %}{{ m(**user) }}"}) {
+    EXPECT_THAT(Segments(source, user), ElementsAre(Segment{"<|x|>", false})) << source;
+  }
+  EXPECT_THAT(
+      Segments("{{ dict(a=1) | list | join }}{{ dict({'b': 1}, **user) | list | join }}", user),
+      ElementsAre(Segment{"ab", true}, Segment{"<|x|>", false}));
+}
+
+TEST(JinjaOrigin, FormatsAndFillersOfUsersAddNothingTrusted) {
+  RenderOptions options;
+  options.now = CivilTime{};
+  const Json user = {{"time", "<%d>"},  {"char", "|"},     {"brace", "{:<>5}{:+d}{}"},
+                     {"percent", "%%"}, {"lines", "a\nb"}, {"padded", "%-5s|%+d"}};
+  for (const char* const expression :
+       {"strftime_now(user.time)", "user.char.center(5, user.char)",
+        "user.brace.format(user.char, 1, user.char)", "user.percent % ()", "user.lines | indent(0)",
+        "user.padded % (user.char, 1)"}) {
+    const auto rendered = Render("{{ " + std::string(expression) + " }}", user, options);
+    ASSERT_TRUE(rendered.ok()) << expression << rendered.status();
+    for (const Segment& segment : rendered->segments) {
+      EXPECT_FALSE(segment.trusted) << expression << ": " << segment.text;
+    }
+  }
+}
+
 TEST(JinjaOrigin, NumbersAndLiteralsInJsonKeepTheirOwnOrigin) {
   EXPECT_THAT(
       Segments("{{ {'a': user} | tojson }}", "<x>"),

@@ -43,7 +43,7 @@ Arguments CallArguments::Evaluate(Runtime& runtime) const {
     values.positional.push_back(argument->Evaluate(runtime));
   }
   for (const auto& [name, argument] : named) {
-    values.named.emplace_back(name, argument->Evaluate(runtime));
+    values.named.push_back({Value::Of(&name), argument->Evaluate(runtime)});
   }
   if (unpacked_list != nullptr) {
     for (const Value& item : Iterate(runtime, unpacked_list->Evaluate(runtime))) {
@@ -55,7 +55,7 @@ Arguments CallArguments::Evaluate(Runtime& runtime) const {
     if (!dict.IsDict()) Fail("argument after ** must be a mapping, not {}", TypeName(dict));
     for (const auto& [key, value] : dict.dict().entries()) {
       if (!key.IsString()) Fail("keywords must be strings");
-      values.named.emplace_back(key.bytes(), value);
+      values.named.push_back({key, value});
     }
   }
   return values;
@@ -98,14 +98,13 @@ Value SliceExpression::Compute(Runtime& runtime) const {
   return Slice(runtime, object, bounds);
 }
 
-Value CallExpression::CallWith(Runtime& runtime,
-                               std::optional<std::pair<std::string, Value>> extra) const {
+Value CallExpression::CallWith(Runtime& runtime, const std::optional<NamedArgument>& extra) const {
   // A method is called without first making an object of it.
   const auto* const attribute = dynamic_cast<const AttributeExpression*>(callee_.get());
   const Value target =
       attribute != nullptr ? attribute->object().Evaluate(runtime) : callee_->Evaluate(runtime);
   Arguments arguments = arguments_.Evaluate(runtime);
-  if (extra) arguments.named.push_back(*std::move(extra));
+  if (extra) arguments.named.push_back(*extra);
   runtime.set_line(line());
   if (attribute == nullptr) return Call(runtime, target, arguments);
   if (const Method method = FindMethod(target, attribute->name())) {

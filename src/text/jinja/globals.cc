@@ -78,7 +78,8 @@ Value StrftimeNow(Runtime& runtime, const Arguments& arguments) {
   if (!runtime.now()) Fail("strftime_now: the caller gave the template no clock");
   const OriginText& format = bound.Text(0);
   runtime.heap().Charge(32 * format.size());  // no directive prints more than 30 characters
-  return runtime.heap().NewText(FormatTime(format.bytes(), *runtime.now()));
+  return runtime.heap().NewText(
+      OriginText(FormatTime(format.bytes(), *runtime.now()), format.Trusted(0, format.size())));
 }
 
 const Value* GlobalFunction::Attribute(Runtime& /*runtime*/, std::string_view /*name*/) {

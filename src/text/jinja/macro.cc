@@ -8,12 +8,12 @@ namespace stoker::text::jinja {
 namespace {
 
 // Takes the named argument out of `named`, if it is there.
-std::optional<Value> Take(std::vector<std::pair<std::string, Value>>& named,
-                          std::string_view name) {
-  const auto found = std::find_if(named.begin(), named.end(),
-                                  [&](const auto& argument) { return argument.first == name; });
+std::optional<Value> Take(std::vector<NamedArgument>& named, std::string_view name) {
+  const auto found = std::find_if(named.begin(), named.end(), [&](const NamedArgument& argument) {
+    return argument.name.bytes() == name;
+  });
   if (found == named.end()) return std::nullopt;
-  const Value value = found->second;
+  const Value value = found->value;
   named.erase(found);
   return value;
 }
@@ -39,7 +39,7 @@ Value Macro::Call(Runtime& runtime, const Arguments& arguments) {
   const ScopeGuard guard(runtime, scope_);
   Scope& scope = runtime.scope();
   const std::vector<MacroDefinition::Parameter>& parameters = definition_.parameters;
-  std::vector<std::pair<std::string, Value>> named = arguments.named;
+  std::vector<NamedArgument> named = arguments.named;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const MacroDefinition::Parameter& parameter = parameters[i];
     if (i < arguments.positional.size()) {
@@ -62,7 +62,7 @@ Value Macro::Call(Runtime& runtime, const Arguments& arguments) {
     for (const auto& [name, value] : named) runtime.heap().Set(kwargs, name, value);
     scope.Set("kwargs", Value::Of(&kwargs));
   } else if (!named.empty()) {
-    Fail("macro '{}' takes no keyword argument '{}'", definition_.name, named[0].first);
+    Fail("macro '{}' takes no keyword argument '{}'", definition_.name, named[0].name.bytes());
   }
   const std::size_t taken = std::min(parameters.size(), arguments.positional.size());
   if (definition_.takes_varargs) {

@@ -20,6 +20,9 @@ class OriginText {
   /// Whether the byte at `at`, which must exist, is the template's.
   [[nodiscard]] bool TrustedAt(std::size_t at) const;
 
+  /// Whether all bytes in [begin, end) are the template's.
+  [[nodiscard]] bool Trusted(std::size_t begin, std::size_t end) const;
+
   void Append(std::string_view text, bool trusted);
   void Append(const OriginText& text) { AppendSlice(text, 0, text.size()); }
   /// Appends bytes [begin, end) of `text`, which must not be this object.

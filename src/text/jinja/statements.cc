@@ -33,7 +33,7 @@ void Target::Assign(Runtime& runtime, const Value& value) const {
     const Value object = runtime.Lookup(name);
     auto* const space = object.IsObject() ? dynamic_cast<Namespace*>(&object.object()) : nullptr;
     if (space == nullptr) Fail("cannot assign attribute on non-namespace object");
-    runtime.heap().Set(space->attributes(), attribute, value);
+    runtime.heap().Set(space->attributes(), Value::Of(&attribute), value);
   }
 }
 
@@ -134,7 +134,7 @@ Flow MacroStatement::Run(Runtime& runtime) const {
 
 Flow CallStatement::Run(Runtime& runtime) const {
   const Value caller = Value::Of(&runtime.heap().New<Macro>(caller_, runtime.scope()));
-  const Value result = call_->CallWith(runtime, std::pair(std::string("caller"), caller));
+  const Value result = call_->CallWith(runtime, NamedArgument{Value::Of(&parameter_), caller});
   runtime.Write(ToText(runtime, result));
   return Flow::kNext;
 }

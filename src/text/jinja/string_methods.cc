@@ -133,11 +133,12 @@ Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& argument
 Value SplitLinesMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("splitlines", arguments, {"keepends"});
   runtime.StepBytes(8 * self.text().size());
-  std::vector<Value> lines;
-  for (OriginText& line : SplitLines(self.text(), bound.Bool(0, false))) {
-    lines.push_back(Make(runtime, self, std::move(line)));
-  }
-  return runtime.heap().NewList(std::move(lines));
+  const bool keep_ends = bound.Bool(0, false);
+  Pieces lines(runtime, self);
+  ForEachLine(self.text(), [&](std::size_t begin, std::size_t end, std::size_t next) {
+    lines.Add(begin, keep_ends ? next : end);
+  });
+  return lines.Take();
 }
 
 template <bool from_right>
@@ -284,8 +285,9 @@ Value IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& argumen
 template <Align align>
 Value PadMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("center", arguments, {"width", "fillchar"}, 1);
-  const std::string fill = bound.Has(1) ? bound.Text(1).bytes() : " ";
-  if (CountCodePoints(fill) != 1) Fail("The fill character must be exactly one character long");
+  const OriginText fill = bound.Has(1) ? bound.Text(1) : OriginText(" ", true);
+  if (CountCodePoints(fill.bytes()) != 1)
+    Fail("The fill character must be exactly one character long");
   return Make(runtime, self, Pad(runtime, self.text(), bound.Int(0, 0), align, fill));
 }
 
@@ -295,7 +297,8 @@ Value ZeroFillMethod(Runtime& runtime, const Value& self, const Arguments& argum
   const std::size_t sign = text.bytes().starts_with('-') || text.bytes().starts_with('+') ? 1 : 0;
   OriginText out = text.Slice(0, sign);
   out.Append(Pad(runtime, text.Slice(sign, text.size()),
-                 bound.Int(0, 0) - static_cast<std::int64_t>(sign), Align::kRight, "0"));
+                 bound.Int(0, 0) - static_cast<std::int64_t>(sign), Align::kRight,
+                 OriginText("0", true)));
   return Make(runtime, self, std::move(out));
 }
 

@@ -113,7 +113,8 @@ absl::StatusOr<RenderedPrompt> Template::Render(const std::vector<Variable>& var
   try {
     Importer importer(runtime, options.trusted_fields);
     for (const Variable& variable : variables) {
-      runtime.heap().Set(runtime.variables(), variable.name,
+      const Value name = runtime.heap().NewText(variable.name);
+      runtime.heap().Set(runtime.variables(), name,
                          importer.Import(*variable.value, variable.trusted));
     }
     block_->Execute(runtime);

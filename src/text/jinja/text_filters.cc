@@ -108,16 +108,16 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
     terminated.Append("\n", true);
     OriginText out;
     if (bound.Bool(1, false)) out.Append(indention);
-    bool first = true;
-    for (const OriginText& line : SplitLines(terminated, false)) {
-      runtime.heap().Charge(line.size() + indention.size() + 1);
-      if (!first) {
-        out.Append("\n", true);
-        if (indent_blank || !line.empty()) out.Append(indention);
+    std::optional<bool> trusts_line_end;  // of the line before, if there is one
+    ForEachLine(terminated, [&](std::size_t begin, std::size_t end, std::size_t /*next*/) {
+      runtime.heap().Charge(end - begin + indention.size() + 1);
+      if (trusts_line_end) {
+        out.Append("\n", *trusts_line_end);
+        if (indent_blank || begin < end) out.Append(indention);
       }
-      first = false;
-      out.Append(line);
-    }
+      out.AppendSlice(terminated, begin, end);
+      trusts_line_end = terminated.TrustedAt(end);
+    });
     return out;
   });
 }
@@ -125,7 +125,7 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
 Value Center(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("center", arguments, {"width"});
   return Changed(runtime, input, [&](const OriginText& text) {
-    return Pad(runtime, text, bound.Int(0, 80), Align::kCentre, " ");
+    return Pad(runtime, text, bound.Int(0, 80), Align::kCentre, OriginText(" ", true));
   });
 }
 

@@ -1,7 +1,9 @@
 #include "text/jinja/text_functions.h"
 
 #include <algorithm>
+#include <limits>
 
+#include "text/jinja/failure.h"
 #include "text/jinja/unicode.h"
 
 namespace stoker::text::jinja {
@@ -101,38 +103,40 @@ OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& o
   return out;
 }
 
-std::vector<OriginText> SplitLines(const OriginText& text, bool keep_ends) {
-  std::vector<OriginText> lines;
+void ForEachLine(const OriginText& text,
+                 absl::FunctionRef<void(std::size_t, std::size_t, std::size_t)> visit) {
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = CodePointAt(text.bytes(), at);
     std::size_t next = at + c.bytes;
     if (IsLineEnd(c.value)) {
       if (c.value == '\r' && next < text.size() && text.bytes()[next] == '\n') ++next;
-      lines.push_back(text.Slice(start, keep_ends ? next : at));
+      visit(start, at, next);
       start = next;
     }
     at = next;
   }
-  if (start < text.size()) lines.push_back(text.Slice(start, text.size()));
-  return lines;
+  if (start < text.size()) visit(start, text.size(), text.size());
 }
 
 OriginText Pad(Runtime& runtime, const OriginText& text, std::int64_t width, Align align,
-               std::string_view fill) {
+               const OriginText& fill) {
   const auto length = static_cast<std::int64_t>(CountCodePoints(text.bytes()));
   if (width <= length) return text;
   const auto padding = static_cast<std::size_t>(width - length);
-  runtime.heap().Charge(padding);  // and at most four bytes each
+  if (padding > std::numeric_limits<std::size_t>::max() / fill.size()) {
+    Fail("a width of {} is too large", width);
+  }
+  runtime.heap().Charge(padding * fill.size());
   std::size_t before = 0;
   if (align == Align::kRight) before = padding;
   // Python puts the odd one in front when the width is odd too.
   if (align == Align::kCentre)
     before = padding / 2 + (padding & static_cast<std::size_t>(width) & 1);
   OriginText out;
-  for (std::size_t i = 0; i < before; ++i) out.Append(fill, true);
+  for (std::size_t i = 0; i < before; ++i) out.Append(fill);
   out.Append(text);
-  for (std::size_t i = before; i < padding; ++i) out.Append(fill, true);
+  for (std::size_t i = before; i < padding; ++i) out.Append(fill);
   return out;
 }
 

@@ -2,9 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
-#include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "text/jinja/origin_text.h"
 #include "text/jinja/runtime.h"
 
@@ -24,12 +23,14 @@ OriginText ChangeCase(const OriginText& text, Case to);
 OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& old,
                    const OriginText& with, std::int64_t count);
 
-/// str.splitlines: also at the line ends of Unicode.
-std::vector<OriginText> SplitLines(const OriginText& text, bool keep_ends);
+/// str.splitlines, also at the line ends of Unicode: calls `visit(begin, end, next)` for each line,
+/// which is bytes [begin, end) and with its line end [begin, next).
+void ForEachLine(const OriginText& text,
+                 absl::FunctionRef<void(std::size_t, std::size_t, std::size_t)> visit);
 
 /// Fills a text up to `width` characters with `fill`, which is one character.
 enum class Align : std::uint8_t { kLeft, kCentre, kRight };
 OriginText Pad(Runtime& runtime, const OriginText& text, std::int64_t width, Align align,
-               std::string_view fill);
+               const OriginText& fill);
 
 }  // namespace stoker::text::jinja

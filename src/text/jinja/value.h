@@ -135,10 +135,17 @@ class Dict {
 
 class Runtime;
 
+/// An argument given by name. The name is a string that remembers who wrote it, since a callee such
+/// as `dict` or a macro with `kwargs` can print it: what **mapping gives keeps the key's origin.
+struct NamedArgument {
+  Value name;
+  Value value;
+};
+
 /// What a call was given.
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<NamedArgument> named;
 };
 
 /// Functions, macros, namespaces and `loop`.
@@ -178,7 +185,6 @@ class Heap {
   Value NewUndefined(std::string why);
   void Append(List& list, const Value& value);
   void Set(Dict& dict, const Value& key, const Value& value);
-  void Set(Dict& dict, std::string_view key, const Value& value) { Set(dict, NewText(key), value); }
 
   template <typename T, typename... Args>
   T& New(Args&&... args) {
