@@ -53,6 +53,8 @@ Arguments CallArguments::Evaluate(Runtime& runtime) const {
   if (unpacked_dict != nullptr) {
     const Value dict = unpacked_dict->Evaluate(runtime);
     if (!dict.IsDict()) Fail("argument after ** must be a mapping, not {}", TypeName(dict));
+    runtime.StepBytes(dict.dict().size() * sizeof(NamedArgument));
+    runtime.heap().Require(dict.dict().size() * sizeof(NamedArgument));
     for (const auto& [key, value] : dict.dict().entries()) {
       if (!key.IsString()) Fail("keywords must be strings");
       values.named.push_back({key, value});
@@ -72,7 +74,7 @@ Value DictExpression::Compute(Runtime& runtime) const {
   Dict& dict = runtime.heap().NewDict();
   for (const auto& [key, value] : entries_) {
     const Value evaluated_key = key->Evaluate(runtime);
-    runtime.heap().Set(dict, evaluated_key, value->Evaluate(runtime));
+    dict.Set(runtime, evaluated_key, value->Evaluate(runtime));
   }
   return Value::Of(&dict);
 }

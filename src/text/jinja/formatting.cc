@@ -171,6 +171,7 @@ OriginText FormatNumber(Runtime& runtime, const Value& value, const Spec& spec) 
 }
 
 OriginText FormatText(Runtime& runtime, const OriginText& text, const Spec& spec, Align otherwise) {
+  runtime.StepBytes(4 * text.size());
   OriginText cut = text;
   if (spec.precision >= 0) {
     std::size_t end = 0;
@@ -318,6 +319,7 @@ class BraceFields {
       }
       return arguments_.positional[static_cast<std::size_t>(*index)];
     }
+    runtime_.StepBytes(arguments_.named.size() * sizeof(NamedArgument));
     for (const auto& [key, value] : arguments_.named) {
       if (key.bytes() == name) return value;
     }
@@ -368,8 +370,9 @@ Value FormatPercent(Runtime& runtime, const Value& format, const Value& argument
     if (percent == text.size()) break;
     if (percent + 1 == text.size()) Fail("incomplete format");
     Reader reader(std::string_view(text.bytes()).substr(percent + 1));
+    runtime.Step();
     const OriginText piece = FormatDirective(runtime, reader, values, text.TrustedAt(percent));
-    runtime.heap().Charge(piece.size());
+    runtime.heap().Charge(piece.memory_bytes() + 2 * sizeof(std::size_t));
     out.Append(piece);
     at = text.size() - reader.rest().size();
   }
@@ -406,9 +409,10 @@ Value FormatBraces(Runtime& runtime, const Value& format, const Arguments& argum
       conversion = field.back();
       field.remove_suffix(2);
     }
+    runtime.Step();
     const OriginText piece = FormatField(runtime, fields.Resolve(field), conversion, spec,
                                          text.Trusted(brace, close + 1));
-    runtime.heap().Charge(piece.size());
+    runtime.heap().Charge(piece.memory_bytes() + 2 * sizeof(std::size_t));
     out.Append(piece);
     at = close + 1;
   }

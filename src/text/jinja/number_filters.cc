@@ -12,8 +12,8 @@ namespace stoker::text::jinja {
 namespace {
 
 // int(text, base) and float(text): white space around the number is fine, anything else is not.
-std::string Bare(const OriginText& text) {
-  std::string bare = Strip(text, Side::kBoth, nullptr).bytes();
+std::string Bare(Runtime& runtime, const OriginText& text) {
+  std::string bare = Strip(runtime, text, Side::kBoth, nullptr).bytes();
   std::erase(bare, '_');
   return bare;
 }
@@ -55,12 +55,12 @@ std::optional<std::int64_t> Truncated(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-Value IntFilter(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
+Value IntFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("int", arguments, {"default", "base"});
   RequireDefined(input);
   std::optional<std::int64_t> value;
   if (input.IsString()) {
-    const std::string bare = Bare(input.text());
+    const std::string bare = Bare(runtime, input.text());
     value = ParseInt(bare, bound.Int(1, 10));
     if (!value) {
       if (const auto real = ParseFloat(bare)) value = Truncated(*real);
@@ -74,12 +74,12 @@ Value IntFilter(Runtime& /*runtime*/, const Value& input, const Arguments& argum
   return bound[0].IsUndefined() ? Value::Int(0) : bound[0];
 }
 
-Value FloatFilter(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
+Value FloatFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("float", arguments, {"default"});
   RequireDefined(input);
   if (input.IsNumber()) return Value::Float(input.AsFloat());
   if (input.IsString()) {
-    if (const auto value = ParseFloat(Bare(input.text()))) return Value::Float(*value);
+    if (const auto value = ParseFloat(Bare(runtime, input.text()))) return Value::Float(*value);
   }
   return bound[0].IsUndefined() ? Value::Float(0) : bound[0];
 }

@@ -6,6 +6,7 @@
 
 #include "text/jinja/failure.h"
 #include "text/jinja/methods.h"
+#include "text/jinja/text_functions.h"
 #include "text/jinja/unicode.h"
 
 namespace stoker::text::jinja {
@@ -20,7 +21,7 @@ bool SameKind(const List& a, const List& b) {
 bool EqualDicts(Runtime& runtime, const Dict& a, const Dict& b) {
   if (a.size() != b.size()) return false;
   return std::all_of(a.entries().begin(), a.entries().end(), [&](const Dict::Entry& entry) {
-    const Value* other = b.Find(entry.first);
+    const Value* other = b.Find(runtime, entry.first);
     return other != nullptr && Equal(runtime, entry.second, *other);
   });
 }
@@ -50,14 +51,12 @@ Value MissingItem(Runtime& runtime, const Value& value, std::string_view name) {
 
 Value CharacterAt(Runtime& runtime, const Value& text, std::int64_t index) {
   const OriginText& from = text.text();
-  runtime.StepBytes(from.size());
-  if (IsAscii(from.bytes())) {
-    const auto at = Position(index, from.size());
-    return at ? runtime.heap().NewText(from.Slice(*at, *at + 1)) : Value();
-  }
-  const std::vector<std::size_t> offsets = CodePointOffsets(from.bytes());
-  const auto at = Position(index, offsets.size() - 1);
-  return at ? runtime.heap().NewText(from.Slice(offsets[*at], offsets[*at + 1])) : Value();
+  const auto at = Position(index, Length(runtime, text));
+  if (!at) return Value();
+  if (IsAscii(from.bytes())) return runtime.heap().NewText(from.Slice(*at, *at + 1));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < *at; ++i) begin += CodePointAt(from.bytes(), begin).bytes;
+  return runtime.heap().NewText(from.Slice(begin, begin + CodePointAt(from.bytes(), begin).bytes));
 }
 
 Value Attribute(Runtime& runtime, const Value& value, std::string_view name) {
@@ -203,10 +202,10 @@ bool Contains(Runtime& runtime, const Value& container, const Value& item) {
     if (!item.IsString()) {
       Fail("'in <string>' requires string as left operand, not {}", TypeName(item));
     }
-    runtime.StepBytes(container.text().size());
-    return container.bytes().find(item.bytes()) != std::string::npos;
+    StepSearch(runtime, container.bytes(), item.bytes());
+    return FindText(container.bytes(), item.bytes()) != std::string::npos;
   }
-  if (container.IsDict()) return container.dict().Find(item) != nullptr;
+  if (container.IsDict()) return container.dict().Find(runtime, item) != nullptr;
   if (container.IsList() && container.list().kind != List::Kind::kIterator) {
     const std::vector<Value>& items = container.list().items;
     return std::any_of(items.begin(), items.end(),
@@ -225,7 +224,7 @@ std::size_t Length(Runtime& runtime, const Value& value) {
     case Type::kUndefined:
       return 0;
     case Type::kString:
-      runtime.StepBytes(value.text().size());
+      runtime.StepBytes(8 * value.text().size());
       return CountCodePoints(value.bytes());
     case Type::kDict:
       return value.dict().size();
@@ -265,10 +264,13 @@ std::vector<Value> Iterate(Runtime& runtime, const Value& value) {
       List& list = value.list();
       if (list.kind == List::Kind::kIterator && std::exchange(list.consumed, true)) return items;
       runtime.StepBytes(list.items.size() * sizeof(Value));
+      // Once more for what the caller makes of them.
+      runtime.heap().Require(2 * list.items.size() * sizeof(Value));
       return list.items;
     }
     case Type::kDict:
       runtime.StepBytes(value.dict().size() * sizeof(Value));
+      runtime.heap().Require(2 * value.dict().size() * sizeof(Value));
       for (const auto& [key, unused] : value.dict().entries()) items.push_back(key);
       return items;
     default:
@@ -289,7 +291,7 @@ Value GetItem(Runtime& runtime, const Value& value, const Value& key) {
   RequireDefined(value);
   if (value.IsDict() && !key.IsUndefined() && !key.IsDict() &&
       !(key.IsList() && key.list().kind != List::Kind::kTuple)) {
-    if (const Value* found = value.dict().Find(key)) return *found;
+    if (const Value* found = value.dict().Find(runtime, key)) return *found;
   } else if ((key.IsInt() || key.IsBool()) && value.IsList() && value.list().IsSequence()) {
     const std::vector<Value>& items = value.list().items;
     if (const auto at = Position(key.AsInt(), items.size())) return items[*at];
@@ -333,7 +335,10 @@ Value Slice(Runtime& runtime, const Value& value, const SliceBounds& bounds) {
   std::vector<std::size_t> offsets;  // of a text's characters, unless those are its bytes
   if (is_text) {
     runtime.StepBytes(value.text().size() * (IsAscii(value.bytes()) ? 1 : sizeof(std::size_t)));
-    if (!IsAscii(value.bytes())) offsets = CodePointOffsets(value.bytes());
+    if (!IsAscii(value.bytes())) {
+      runtime.heap().Require(value.text().size() * sizeof(std::size_t));
+      offsets = CodePointOffsets(value.bytes());
+    }
   }
   const auto length = static_cast<std::int64_t>(
       is_text ? (offsets.empty() ? value.text().size() : offsets.size() - 1)
@@ -358,6 +363,7 @@ Value Slice(Runtime& runtime, const Value& value, const SliceBounds& bounds) {
     return runtime.heap().NewMarkupLike(
         value, start < stop ? value.text().Slice(byte(start), byte(stop)) : OriginText());
   }
+  if (!is_text) runtime.heap().Require(value.list().items.size() * sizeof(Value));
   OriginText text;
   std::vector<Value> items;
   for (std::int64_t i = start; step > 0 ? i < stop : i > stop;) {

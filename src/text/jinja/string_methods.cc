@@ -20,8 +20,8 @@ Value Make(Runtime& runtime, const Value& self, OriginText text) {
 template <Side side>
 Value StripMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("strip", arguments, {"chars"});
-  runtime.StepBytes(self.text().size());
-  return Make(runtime, self, Strip(self.text(), side, bound.Has(0) ? &bound.Text(0) : nullptr));
+  return Make(runtime, self,
+              Strip(runtime, self.text(), side, bound.Has(0) ? &bound.Text(0) : nullptr));
 }
 
 template <Case to>
@@ -99,14 +99,15 @@ template <bool from_right>
 Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound(from_right ? "rsplit" : "split", arguments, {"sep", "maxsplit"});
   std::int64_t max_splits = bound.Int(1, -1);
-  runtime.StepBytes(self.text().size());
   if (!bound.Has(0)) {
+    runtime.StepBytes(8 * self.text().size());
     return from_right ? RightSplitAtSpace(runtime, self, max_splits)
                       : SplitAtSpace(runtime, self, max_splits);
   }
   const std::string& text = self.bytes();
   const std::string& separator = bound.Text(0).bytes();
   if (separator.empty()) Fail("empty separator");
+  StepSearch(runtime, text, separator, from_right);
   Pieces pieces(runtime, self);
   if (from_right) {
     std::size_t end = text.size();
@@ -121,7 +122,7 @@ Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& argument
   }
   std::size_t at = 0;
   while (max_splits-- != 0) {
-    const std::size_t found = text.find(separator, at);
+    const std::size_t found = FindText(text, separator, at);
     if (found == std::string::npos) break;
     pieces.Add(at, found);
     at = found + separator.size();
@@ -147,9 +148,9 @@ Value PartitionMethod(Runtime& runtime, const Value& self, const Arguments& argu
   const OriginText& text = self.text();
   const std::string& separator = bound.Text(0).bytes();
   if (separator.empty()) Fail("empty separator");
-  runtime.StepBytes(text.size());
+  StepSearch(runtime, text.bytes(), separator, from_right);
   const std::size_t found =
-      from_right ? text.bytes().rfind(separator) : text.bytes().find(separator);
+      from_right ? text.bytes().rfind(separator) : FindText(text.bytes(), separator);
   const bool missing = found == std::string::npos;
   const std::size_t begin = missing ? (from_right ? 0 : text.size()) : found;
   const std::size_t end = missing ? begin : found + separator.size();
@@ -159,22 +160,23 @@ Value PartitionMethod(Runtime& runtime, const Value& self, const Arguments& argu
   return runtime.heap().NewList(std::move(parts), List::Kind::kTuple);
 }
 
-// The bytes that optional start and end arguments (of str.find and its like) leave.
-OriginText Window(Runtime& runtime, const Value& self, const Bound& bound, std::size_t first) {
-  if (!bound.Has(first) && !bound.Has(first + 1)) return self.text();
-  return Slice(runtime, self, {bound[first], bound[first + 1], Value()}).text();
+// The part that optional start and end arguments (of str.find and its like) leave.
+Value Window(Runtime& runtime, const Value& self, const Bound& bound, std::size_t first) {
+  if (!bound.Has(first) && !bound.Has(first + 1)) return self;
+  return Slice(runtime, self, {bound[first], bound[first + 1], Value()});
 }
 
 template <bool at_end>
 Value AffixMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound(at_end ? "endswith" : "startswith", arguments, {"affix", "start", "end"}, 1);
-  const OriginText window = Window(runtime, self, bound, 1);
+  const Value window = Window(runtime, self, bound, 1);
   const auto matches = [&](const Value& affix) {
     RequireDefined(affix);
     if (!affix.IsString()) {
       Fail("{} first arg must be str or a tuple of str, not {}", at_end ? "endswith" : "startswith",
            TypeName(affix));
     }
+    runtime.StepBytes(affix.text().size());
     return at_end ? window.bytes().ends_with(affix.bytes())
                   : window.bytes().starts_with(affix.bytes());
   };
@@ -194,10 +196,12 @@ Value ReplaceMethod(Runtime& runtime, const Value& self, const Arguments& argume
 template <bool from_right, bool must_exist>
 Value FindMethodOf(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("find", arguments, {"sub", "start", "end"}, 1);
-  runtime.StepBytes(self.text().size());
-  const OriginText window = Window(runtime, self, bound, 1);
+  runtime.StepBytes(8 * self.text().size());  // to count the characters before it
+  const Value window = Window(runtime, self, bound, 1);
   const std::string& wanted = bound.Text(0).bytes();
-  const std::size_t found = from_right ? window.bytes().rfind(wanted) : window.bytes().find(wanted);
+  StepSearch(runtime, window.bytes(), wanted, from_right);
+  const std::size_t found =
+      from_right ? window.bytes().rfind(wanted) : FindText(window.bytes(), wanted);
   if (found == std::string::npos) {
     if (must_exist) Fail("substring not found");
     return Value::Int(-1);
@@ -211,15 +215,17 @@ Value FindMethodOf(Runtime& runtime, const Value& self, const Arguments& argumen
 
 Value CountMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("count", arguments, {"sub", "start", "end"}, 1);
-  runtime.StepBytes(self.text().size());
-  const OriginText window = Window(runtime, self, bound, 1);
+  const Value window = Window(runtime, self, bound, 1);
   const std::string& wanted = bound.Text(0).bytes();
+  StepSearch(runtime, window.bytes(), wanted);
   if (wanted.empty()) {
+    runtime.StepBytes(8 * window.text().size());
     return Value::Int(static_cast<std::int64_t>(CountCodePoints(window.bytes())) + 1);
   }
   std::int64_t count = 0;
-  for (std::size_t at = window.bytes().find(wanted); at != std::string::npos;
-       at = window.bytes().find(wanted, at + wanted.size())) {
+  for (std::size_t at = FindText(window.bytes(), wanted); at != std::string::npos;
+       at = FindText(window.bytes(), wanted, at + wanted.size())) {
+    runtime.Step();
     ++count;
   }
   return Value::Int(count);
@@ -232,7 +238,7 @@ Value JoinMethod(Runtime& runtime, const Value& self, const Arguments& arguments
   for (const Value& item : Iterate(runtime, bound[0])) {
     RequireDefined(item);
     if (!item.IsString()) Fail("sequence item: expected str instance, {} found", TypeName(item));
-    runtime.heap().Charge(self.text().size() + item.text().size());
+    runtime.heap().Charge(self.text().memory_bytes() + item.text().memory_bytes());
     if (!first) joined.Append(self.text());
     first = false;
     joined.Append(item.text());

@@ -69,7 +69,7 @@ class Importer {
     Dict& dict = runtime_.heap().NewDict();
     for (const auto& [key, value] : json.items()) {
       const bool trusts_value = trusted || IsTrustedField(key, value);
-      runtime_.heap().Set(dict, Text(key, trusted), Import(value, trusts_value));
+      dict.Set(runtime_, Text(key, trusted), Import(value, trusts_value));
     }
     return Value::Of(&dict);
   }
@@ -114,8 +114,7 @@ absl::StatusOr<RenderedPrompt> Template::Render(const std::vector<Variable>& var
     Importer importer(runtime, options.trusted_fields);
     for (const Variable& variable : variables) {
       const Value name = runtime.heap().NewText(variable.name);
-      runtime.heap().Set(runtime.variables(), name,
-                         importer.Import(*variable.value, variable.trusted));
+      runtime.variables().Set(runtime, name, importer.Import(*variable.value, variable.trusted));
     }
     block_->Execute(runtime);
   } catch (const Failure& failure) {

@@ -119,6 +119,7 @@ const std::map<std::string_view, Test>& Tests() {
 
 bool RunTest(Runtime& runtime, std::string_view name, const Value& input,
              const Arguments& arguments) {
+  runtime.Step();
   static const auto& aliases = *new std::map<std::string_view, std::string_view>{
       {"==", "eq"},       {"equalto", "eq"}, {"!=", "ne"}, {"<", "lt"},          {"<=", "le"},
       {"lessthan", "lt"}, {">", "gt"},       {">=", "ge"}, {"greaterthan", "gt"}};

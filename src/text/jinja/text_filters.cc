@@ -32,6 +32,8 @@ Value ToJsonFilter(Runtime& runtime, const Value& input, const Arguments& argume
     style.item_separator = separators[0].bytes();
     style.key_separator = separators[1].bytes();
   }
+  runtime.StepBytes(style.indent.value_or("").size() + style.item_separator.size() +
+                    style.key_separator.size());
   return runtime.heap().NewText(ToJson(runtime, input, style));
 }
 
@@ -46,7 +48,7 @@ Value Changed(Runtime& runtime, const Value& input, const Change& change) {
 Value Trim(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("trim", arguments, {"chars"});
   return Changed(runtime, input, [&](const OriginText& text) {
-    return Strip(text, Side::kBoth, bound.Has(0) ? &bound.Text(0) : nullptr);
+    return Strip(runtime, text, Side::kBoth, bound.Has(0) ? &bound.Text(0) : nullptr);
   });
 }
 
@@ -97,7 +99,7 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("indent", arguments, {"width", "first", "blank"});
   OriginText indention;
   if (bound.Has(0) && bound[0].IsString()) {
-    indention = bound.Text(0);
+    indention = ToText(runtime, bound[0]);
   } else {
     const std::int64_t width = std::clamp<std::int64_t>(bound.Int(0, 4), 0, 10000);
     indention = OriginText(std::string(static_cast<std::size_t>(width), ' '), true);
@@ -132,9 +134,7 @@ Value Center(Runtime& runtime, const Value& input, const Arguments& arguments) {
 Value Escape(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("escape", arguments, {});
   if (input.IsString() && input.is_markup()) return input;
-  const OriginText text = ToText(runtime, input);
-  runtime.heap().Charge(5 * text.size());
-  return runtime.heap().NewText(EscapeHtml(text)).Markup();
+  return runtime.heap().NewText(EscapeHtml(runtime, ToText(runtime, input))).Markup();
 }
 
 Value Safe(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -152,7 +152,7 @@ Value Format(Runtime& runtime, const Value& input, const Arguments& arguments) {
                          runtime.heap().NewList(arguments.positional, List::Kind::kTuple));
   }
   Dict& named = runtime.heap().NewDict();
-  for (const auto& [name, value] : arguments.named) runtime.heap().Set(named, name, value);
+  for (const auto& [name, value] : arguments.named) named.Set(runtime, name, value);
   return FormatPercent(runtime, format, Value::Of(&named));
 }
 

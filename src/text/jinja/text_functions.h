@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "absl/functional/function_ref.h"
 #include "text/jinja/origin_text.h"
@@ -13,11 +14,18 @@ namespace stoker::text::jinja {
 
 enum class Side : std::uint8_t { kLeft, kRight, kBoth };
 /// str.strip: removes white space, or any of the characters of `*characters`.
-OriginText Strip(const OriginText& text, Side side, const OriginText* characters);
+OriginText Strip(Runtime& runtime, const OriginText& text, Side side, const OriginText* characters);
 
 enum class Case : std::uint8_t { kUpper, kLower, kCapitalized, kTitle };
 /// str.upper, lower, capitalize and title.
 OriginText ChangeCase(const OriginText& text, Case to);
+
+/// Counts the steps of looking for all places of `wanted` in `text` with FindText or, if
+/// `backwards`, with FindLastText.
+void StepSearch(Runtime& runtime, std::string_view text, std::string_view wanted,
+                bool backwards = false);
+/// text.find(wanted, from), but in time linear in both.
+std::size_t FindText(std::string_view text, std::string_view wanted, std::size_t from = 0);
 
 /// str.replace; a negative count replaces all.
 OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& old,
