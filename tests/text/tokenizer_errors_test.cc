@@ -173,17 +173,59 @@ TEST(TokenizerErrors, InvalidUtf8IsRefusedWithItsOffset) {
   EXPECT_THAT(std::string(Message(tokenizer->Encode(prompt).status())), HasSubstr("at byte 4"));
 }
 
-TEST(TokenizerErrors, APatternThatBacktracksWithoutEndIsAnErrorNotAHang) {
+std::unique_ptr<const Tokenizer> SplitBy(const char* regex) {
   json tokenizer = TokenizerJson();
-  const json split = {{"type", "Split"},
-                      {"behavior", "Isolated"},
-                      {"pattern", {{"Regex", "(?:a+)+(?:a+)+(?:a+)+!"}}}};
+  const json split = {{"type", "Split"}, {"behavior", "Isolated"}, {"pattern", {{"Regex", regex}}}};
   tokenizer["pre_tokenizer"] = {
       {"type", "Sequence"}, {"pretokenizers", json::array({split, json{{"type", "ByteLevel"}}})}};
+  return MustLoad({.tokenizer_json = tokenizer.dump()});
+}
+
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(TokenizerErrors, APatternThatTakesTooLongIsAnErrorNotAHang) {
+  struct Case {
+    const char* pattern;
+    std::string text;
+  };
+  for (const auto& [pattern, text] : {
+           Case{"(?:a+)+(?:a+)+(?:a+)+!", std::string(2000, 'a') + "b!"},
+           // Less than PCRE2's own limit of one match, but at each place.
+           Case{"(?:a+)+!|a", Repeated(std::string(21, 'a') + "b", 3000)},
+           // No backtracking at all: the rest of the text is looked through at each place.
+           Case{"a*b|a", std::string(200'000, 'a')},
+           Case{"a*[bc]", std::string(200'000, 'a')},
+       }) {
+    const auto tokens = SplitBy(pattern)->Encode(text);
+    EXPECT_EQ(tokens.status().code(), absl::StatusCode::kResourceExhausted) << pattern;
+    EXPECT_THAT(std::string(Message(tokens.status())), HasSubstr("cannot be split")) << pattern;
+  }
+}
+
+TEST(TokenizerErrors, APublishedPatternSplitsWhatIsHardForIt) {
+  const auto tokenizer =
+      SplitBy(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+              R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
+  for (const std::string& text :
+       {std::string(300'000, ' ') + "x", std::string(300'000, 'a'), std::string(300'000, '\n'),
+        Repeated("\n x", 100'000), Repeated("'", 300'000), Repeated("//  ", 100'000)}) {
+    EXPECT_TRUE(tokenizer->Encode(text).ok()) << text.substr(0, 8);
+  }
+}
+
+TEST(TokenizerErrors, MarksInTheWrongOrderTakeNoLongerThanOtherText) {
+  json tokenizer = TokenizerJson();
+  tokenizer["normalizer"] = {{"type", "NFC"}};
   const auto loaded = MustLoad({.tokenizer_json = tokenizer.dump()});
-  const auto tokens = loaded->Encode(std::string(2000, 'a') + "b!");
-  EXPECT_EQ(tokens.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(Message(tokens.status())), HasSubstr("cannot be split"));
+  // U+0323 (class 220) goes before U+0301 (class 230), and makes one character with the e.
+  const auto tokens = loaded->Encode("e" + Repeated("\u0301\u0323", 200'000));
+  ASSERT_TRUE(tokens.ok());
+  EXPECT_EQ(loaded->Decode(*tokens, false),
+            "\u1EB9" + Repeated("\u0323", 199'999) + Repeated("\u0301", 200'000));
 }
 
 }  // namespace
