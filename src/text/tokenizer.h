@@ -58,7 +58,9 @@ class Tokenizer {
 
   /// The tokens of a rendered conversation: special tokens only from trusted segments, and no
   /// beginning-of-sequence token but what the template wrote. Errors: as above, the offset
-  /// counted in the joined text.
+  /// counted in the joined text; with a tiktoken.model also kInvalidArgument where the template
+  /// writes a <|name|> that is no token. (Kimi's templates write no others; those of some models
+  /// with a tokenizer.json are trained on such names as plain text.)
   [[nodiscard]] absl::StatusOr<std::vector<TokenId>> Encode(const RenderedPrompt& prompt) const;
 
   /// The text of tokens; U+FFFD for bytes that form no character. Ids that are not in the
@@ -102,7 +104,7 @@ class Tokenizer {
   AddedTokens added_;
   PreTokenizer pre_tokenizer_;
   bool normalize_nfc_;
-  bool has_kimi_cuts_;
+  bool is_kimi_;
   std::vector<TokenId> prefix_;
   std::vector<TokenId> end_tokens_;
 };

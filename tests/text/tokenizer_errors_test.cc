@@ -66,13 +66,37 @@ TEST(TokenizerErrors, AFolderWithoutATokenizerIsNotFound) {
               OneLineAbout(folder.path().string(), "neither tiktoken.model nor tokenizer.json"));
 }
 
+TEST(TokenizerErrors, ATiktokenModelWithoutTheNamesOfItsTokensIsRefused) {
+  const stoker::testing::ScratchDir folder;
+  std::ofstream(folder / "tiktoken.model") << TiktokenModel();
+  EXPECT_THAT(std::string(Message(Tokenizer::Load(folder.path()).status())),
+              OneLineAbout("tokenizer_config.json", "names its special tokens"));
+  std::ofstream(folder / "tokenizer_config.json") << "{}";
+  EXPECT_TRUE(Tokenizer::Load(folder.path()).ok());
+}
+
+TEST(TokenizerErrors, AMarkerOfTheTemplateThatIsNoTokenIsRefusedByName) {
+  const std::string config = R"({"added_tokens_decoder": {"300": {"content": "<|im_user|>"}}})";
+  const auto tokenizer = MustLoad({.tiktoken_model = TiktokenModel(), .tokenizer_config = config});
+  RenderedPrompt prompt;
+  prompt.Append("<|im_user|>user <| a <|| <|b c|>", true);
+  prompt.Append("<|im_end|>", false);  // what a user writes is text
+  EXPECT_TRUE(tokenizer->Encode(prompt).ok());
+  prompt.Append("<|im_end|>", true);
+  EXPECT_THAT(std::string(Message(tokenizer->Encode(prompt).status())),
+              OneLineAbout("tokenizer_config.json", "\"<|im_end|>\""));
+  // Other models are trained on templates whose markers are plain text.
+  EXPECT_TRUE(MustLoad({.tokenizer_json = TokenizerJson().dump()})->Encode(prompt).ok());
+}
+
 TEST(TokenizerErrors, ATokenizerJsonThatIsDamagedIsRefused) {
   const auto about = [](const std::string& what) { return OneLineAbout("tokenizer.json", what); };
   const std::string good = TokenizerJson().dump();
   EXPECT_EQ(LoadError({.tokenizer_json = good}), "");
   EXPECT_THAT(LoadError({.tokenizer_json = good.substr(0, good.size() - 9)}),
               about("not valid JSON"));
-  EXPECT_THAT(LoadError({.tokenizer_json = "[]"}), about("no model"));
+  EXPECT_THAT(LoadError({.tokenizer_json = "[]"}), about("not a JSON object"));
+  EXPECT_THAT(LoadError({.tokenizer_json = "{}"}), about("no model"));
   const auto with = [&](const char* pointer, const json& value) {
     json changed = TokenizerJson();
     changed[json::json_pointer(pointer)] = value;
@@ -147,8 +171,9 @@ TEST(TokenizerErrors, ConfigurationsThatDisagreeAreRefused) {
   };
   EXPECT_THAT(with_config({{"add_bos_token", true}}), about("without a bos_token"));
   EXPECT_THAT(with_config({{"add_bos_token", true}, {"bos_token", "<s>"}}),
-              about("bos_token \"<s>\" is not in the vocabulary"));
-  EXPECT_THAT(with_config({{"eos_token", "</s>"}}), about("eos_token \"</s>\""));
+              about("bos_token \"<s>\" is not among the added tokens"));
+  EXPECT_THAT(with_config({{"eos_token", "</s>"}}),
+              about("eos_token \"</s>\" is not among the added tokens"));
   EXPECT_THAT(with_config({{"added_tokens_decoder", {{"x", AddedTokenJson(0, "<s>")}}}}),
               about("\"x\" is not an id"));
   EXPECT_THAT(
