@@ -169,6 +169,33 @@ TEST(JinjaErrors, SayTheLineInOneLine) {
   EXPECT_THAT(Error("{{ 9223372036854775807 + 1 }}"), HasSubstr("64 bits"));
 }
 
+TEST(JinjaErrors, NameTheFunctionThatWasCalled) {
+  for (const char* const name :
+       {"ljust", "islower", "isdigit", "lstrip", "lower", "rfind", "rsplit", "rpartition"}) {
+    EXPECT_THAT(Error("{{ 'x'." + std::string(name) + "(1, 2, 3, 4) }}"),
+                HasSubstr(std::string(name) + "() takes"));
+  }
+  EXPECT_THAT(Error("{{ {}.keys(1) }}"), HasSubstr("keys() takes"));
+  EXPECT_THAT(Error("{{ [1] | max(1, 2, 3) }}"), HasSubstr("max() takes"));
+  EXPECT_THAT(Error("{{ 'x' | lower(1) }}"), HasSubstr("lower() takes"));
+}
+
+TEST(JinjaErrors, AreShortAndPrintableWhateverTheTemplateWrites) {
+  EXPECT_EQ(Error("{{ raise_exception('\\x1b[2J') }}"), "line 1 of the template: \\x1B[2J");
+  for (const char* const source :
+       {"{{ raise_exception('漢' * 1000000) }}", "{{ [][('x' * 1000000)] + 1 }}"}) {
+    EXPECT_LT(Error(source).size(), 600U) << source;
+    EXPECT_THAT(Error(source), HasSubstr("…")) << source;
+  }
+}
+
+TEST(JinjaErrors, NumbersWithoutAnAnswerFail) {
+  EXPECT_THAT(Error("{{ 9223372036854775807 | round(-1) }}"), HasSubstr("64 bits"));
+  EXPECT_THAT(Error("{{ -9223372036854775807 | round(-19) }}"), HasSubstr("64 bits"));
+  EXPECT_THAT(Error("{{ [1, 'nan' | float] | sort }}"), HasSubstr("nan has no place"));
+  EXPECT_THAT(Error("{{ '½'.isnumeric() }}"), HasSubstr("no attribute 'isnumeric'"));
+}
+
 TEST(JinjaLimits, EndlessWorkEndsWithAnError) {
   RenderOptions options;
   options.limits.steps = 100'000;

@@ -10,6 +10,20 @@
 
 namespace stoker::text::jinja {
 
+/// The name of a function as a template argument: Method<"lower">.
+struct FunctionName {
+  template <std::size_t size>
+  consteval FunctionName(const char (&name)[size]) {  // NOLINT(google-explicit-constructor)
+    static_assert(size <= sizeof(text));
+    for (std::size_t i = 0; i < size; ++i) text[i] = name[i];
+  }
+  constexpr operator std::string_view() const {
+    return text;
+  }  // NOLINT(google-explicit-constructor)
+
+  char text[16] = {};
+};
+
 /// The arguments of a call, matched to parameter names as Python does. Fails where Python would:
 /// too many, unknown names, a required one missing, or one given twice.
 class Bound {

@@ -100,9 +100,9 @@ Value ListCount(Runtime& runtime, const Value& self, const Arguments& arguments)
 
 enum class Part : std::uint8_t { kKeys, kValues, kItems };
 
-template <Part part>
+template <FunctionName name, Part part>
 Value DictView(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("items", arguments, {});
+  const Bound bound(name, arguments, {});
   std::vector<Value> items;
   runtime.StepBytes(self.dict().size() * sizeof(Value));
   runtime.heap().Require(self.dict().size() * sizeof(Value));
@@ -198,12 +198,12 @@ Method FindDictMethod(std::string_view name) {
       {"clear", DictClear},
       {"copy", DictCopy},
       {"get", DictGet},
-      {"items", DictView<Part::kItems>},
-      {"keys", DictView<Part::kKeys>},
+      {"items", DictView<"items", Part::kItems>},
+      {"keys", DictView<"keys", Part::kKeys>},
       {"pop", DictPop},
       {"setdefault", DictSetDefault},
       {"update", DictUpdate},
-      {"values", DictView<Part::kValues>},
+      {"values", DictView<"values", Part::kValues>},
   };
   return Find(methods, name);
 }

@@ -49,7 +49,9 @@ Value Range(Runtime& runtime, const Arguments& arguments) {
     items.push_back(Value::Int(i));
     if (__builtin_add_overflow(i, step, &i)) break;
   }
-  return runtime.heap().NewList(std::move(items), List::Kind::kRange);
+  const Value range = runtime.heap().NewList(std::move(items), List::Kind::kRange);
+  range.list().range = {start, stop, step};
+  return range;
 }
 
 void FillDict(Runtime& runtime, Dict& dict, const Arguments& arguments) {

@@ -144,7 +144,7 @@ class JsonWriter {
     if (style_.sort_keys) {
       std::stable_sort(entries.begin(), entries.end(),
                        [&](const Dict::Entry* a, const Dict::Entry* b) {
-                         return Compare(runtime_, "<", a->first, b->first) < 0;
+                         return SortsBefore(runtime_, a->first, b->first);
                        });
     }
     Put("{");

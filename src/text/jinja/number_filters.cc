@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "text/jinja/arithmetic.h"
 #include "text/jinja/failure.h"
@@ -92,6 +93,25 @@ Value Abs(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) 
   return input.AsInt() < 0 ? Negate(input) : Value::Int(input.AsInt());
 }
 
+// Rounds off so many digits of an integer, halves to even.
+std::int64_t RoundOff(std::int64_t value, std::int64_t digits) {
+  std::uint64_t unit = 1;
+  for (std::int64_t i = 0; i < digits; ++i) {
+    if (__builtin_mul_overflow(unit, std::uint64_t{10}, &unit)) return 0;
+  }
+  const auto bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = value < 0 ? ~bits + 1 : bits;
+  const std::uint64_t rest = magnitude % unit;
+  std::uint64_t rounded = magnitude - rest;
+  const bool is_odd = magnitude / unit % 2 == 1;
+  if (rest > unit - rest || (rest == unit - rest && is_odd)) rounded += unit;
+  if (rounded > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    Fail("integer overflow: the result needs more than 64 bits");
+  }
+  const auto result = static_cast<std::int64_t>(rounded);
+  return value < 0 ? -result : result;
+}
+
 double RoundTo(double value, std::int64_t precision) {
   if (!std::isfinite(value) || precision > 300) return value;
   if (precision < 0) {
@@ -112,9 +132,8 @@ Value Round(Runtime& /*runtime*/, const Value& input, const Arguments& arguments
   const std::int64_t precision = std::clamp<std::int64_t>(bound.Int(0, 0), -300, 300);
   const std::string method = bound.Has(1) ? bound.Text(1).bytes() : "common";
   if (method == "common") {
-    if (!input.IsFloat() && precision >= 0) return Value::Int(input.AsInt());
-    const double rounded = RoundTo(input.AsFloat(), precision);
-    return input.IsFloat() ? Value::Float(rounded) : Value::Int(static_cast<std::int64_t>(rounded));
+    return input.IsFloat() ? Value::Float(RoundTo(input.real(), precision))
+                           : Value::Int(RoundOff(input.AsInt(), -precision));
   }
   if (method != "ceil" && method != "floor") Fail("method must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(precision));

@@ -26,15 +26,22 @@ bool EqualDicts(Runtime& runtime, const Dict& a, const Dict& b) {
   });
 }
 
-int Sign(bool less, bool greater) {
-  return less ? -1 : (greater ? 1 : 0);
+// Exact, where a conversion to float would round the integer.
+std::partial_ordering CompareIntFloat(std::int64_t integer, double real) {
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  if (real >= kBeyond) return std::partial_ordering::less;
+  if (real < -kBeyond) return std::partial_ordering::greater;
+  if (std::isnan(real)) return std::partial_ordering::unordered;
+  const double whole = std::trunc(real);
+  const std::strong_ordering order = integer <=> static_cast<std::int64_t>(whole);
+  return order != 0 ? std::partial_ordering(order) : whole <=> real;
 }
 
-int CompareNumbers(const Value& a, const Value& b) {
-  if (a.IsFloat() || b.IsFloat()) {
-    return Sign(a.AsFloat() < b.AsFloat(), a.AsFloat() > b.AsFloat());
-  }
-  return Sign(a.AsInt() < b.AsInt(), a.AsInt() > b.AsInt());
+std::partial_ordering CompareNumbers(const Value& a, const Value& b) {
+  if (a.IsFloat() && b.IsFloat()) return a.real() <=> b.real();
+  if (a.IsFloat()) return 0 <=> CompareIntFloat(b.AsInt(), a.real());
+  if (b.IsFloat()) return CompareIntFloat(a.AsInt(), b.real());
+  return a.AsInt() <=> b.AsInt();
 }
 
 // The place in a sequence of `size` that an index names; negative ones count from the end.
@@ -145,11 +152,7 @@ bool Truthy(const Value& value) {
 bool Equal(Runtime& runtime, const Value& a, const Value& b) {
   const DepthGuard guard(runtime);
   runtime.Step();
-  if (a.IsNumber() && b.IsNumber()) {
-    if (a.IsFloat() && std::isnan(a.real())) return false;
-    if (b.IsFloat() && std::isnan(b.real())) return false;
-    return CompareNumbers(a, b) == 0;
-  }
+  if (a.IsNumber() && b.IsNumber()) return CompareNumbers(a, b) == 0;
   if (a.type() != b.type()) return false;
   switch (a.type()) {
     case Type::kString:
@@ -173,7 +176,8 @@ bool Equal(Runtime& runtime, const Value& a, const Value& b) {
   }
 }
 
-int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Value& b) {
+std::partial_ordering Compare(Runtime& runtime, std::string_view symbol, const Value& a,
+                              const Value& b) {
   const DepthGuard guard(runtime);
   runtime.Step();
   RequireDefined(a);
@@ -182,8 +186,7 @@ int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Val
   if (a.IsString() && b.IsString()) {
     runtime.StepBytes(std::min(a.text().size(), b.text().size()));
     // The bytes of UTF-8 sort as code points do.
-    const int order = a.bytes().compare(b.bytes());
-    return Sign(order<0, order> 0);
+    return a.bytes() <=> b.bytes();
   }
   if (a.IsList() && b.IsList() && SameKind(a.list(), b.list()) && a.list().IsSequence()) {
     const std::vector<Value>& left = a.list().items;
@@ -191,9 +194,15 @@ int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Val
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       if (!Equal(runtime, left[i], right[i])) return Compare(runtime, symbol, left[i], right[i]);
     }
-    return Sign(left.size() < right.size(), left.size() > right.size());
+    return left.size() <=> right.size();
   }
   Fail("'{}' not supported between instances of '{}' and '{}'", symbol, TypeName(a), TypeName(b));
+}
+
+bool SortsBefore(Runtime& runtime, const Value& a, const Value& b) {
+  const std::partial_ordering order = Compare(runtime, "<", a, b);
+  if (order == std::partial_ordering::unordered) Fail("nan has no place in an order");
+  return order < 0;
 }
 
 bool Contains(Runtime& runtime, const Value& container, const Value& item) {

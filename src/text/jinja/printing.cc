@@ -98,9 +98,9 @@ void AppendRepr(Runtime& runtime, const Value& value, OriginText& out) {
       if (list.kind == List::Kind::kIterator) {
         out.Append("<generator>", kData);
       } else if (list.kind == List::Kind::kRange) {
-        const std::int64_t end = list.items.empty() ? 0 : list.items.back().integer() + 1;
-        const std::int64_t start = list.items.empty() ? 0 : list.items.front().integer();
-        out.Append(fmt::format("range({}, {})", start, end), kData);
+        const auto& [start, stop, step] = list.range;
+        const std::string step_text = step == 1 ? "" : fmt::format(", {}", step);
+        out.Append(fmt::format("range({}, {}{})", start, stop, step_text), kData);
       } else {
         AppendItems(runtime, list, out);
       }

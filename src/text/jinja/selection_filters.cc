@@ -110,8 +110,8 @@ std::vector<Value> Sorted(Runtime& runtime, const std::vector<Value>& items, con
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return reverse ? Compare(runtime, "<", keys[b], keys[a]) < 0
-                   : Compare(runtime, "<", keys[a], keys[b]) < 0;
+    return reverse ? SortsBefore(runtime, keys[b], keys[a])
+                   : SortsBefore(runtime, keys[a], keys[b]);
   });
   std::vector<Value> sorted;
   sorted.reserve(items.size());
@@ -154,17 +154,19 @@ Value Unique(Runtime& runtime, const Value& input, const Arguments& arguments) {
 }
 
 // min and max: the first of those that nothing beats.
-template <int wanted_sign>
+template <FunctionName name, bool wants_least>
 Value Extreme(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound("min", arguments, {"case_sensitive", "attribute"});
+  const Bound bound(name, arguments, {"case_sensitive", "attribute"});
   const SortKey key(runtime, bound[1], bound.Bool(0, false));
   std::optional<Value> best;
   Value best_key;
   for (const Value& item : Iterate(runtime, input)) {
     const Value of = key.Of(item);
-    if (best && Compare(runtime, wanted_sign < 0 ? "<" : ">", of, best_key) * wanted_sign <= 0) {
-      continue;
-    }
+    const auto beats = [&] {
+      return wants_least ? Compare(runtime, "<", of, best_key) < 0
+                         : Compare(runtime, ">", of, best_key) > 0;
+    };
+    if (best && !beats()) continue;
     best = item;
     best_key = of;
   }
@@ -197,8 +199,8 @@ const FilterTable& SelectionFilters() {
       {"dictsort", DictSort},
       {"groupby", GroupBy},
       {"map", Map},
-      {"max", Extreme<1>},
-      {"min", Extreme<-1>},
+      {"max", Extreme<"max", false>},
+      {"min", Extreme<"min", true>},
       {"reject", SelectFilter<false, false>},
       {"rejectattr", SelectFilter<true, false>},
       {"select", SelectFilter<false, true>},

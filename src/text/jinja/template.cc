@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "text/jinja/failure.h"
 #include "text/jinja/parser.h"
+#include "text/quote.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -13,15 +14,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestSourceBytes = std::size_t{4} << 20;
+constexpr std::size_t kLongestMessageBytes = 500;
 
 absl::Status ToStatus(const Failure& failure, int current_line) {
   const int line = failure.line > 0 ? failure.line : current_line;
-  // One line, whatever text of the user's has got into the message.
+  // One line of a sensible length, whatever text of the user's has got into the message.
   std::string message = failure.message;
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  return {failure.code, fmt::format("line {} of the template: {}", line, message)};
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  return {failure.code, fmt::format("line {} of the template: {}", line,
+                                    Printable(message, kLongestMessageBytes))};
 }
 
 // Brings JSON into a render's heap. JSON from our parsers nests little enough to recurse.

@@ -41,11 +41,6 @@ bool CaseTest(Runtime& runtime, const Value& input, std::string_view method) {
   return FindStringMethod(method)(runtime, text, {}).boolean();
 }
 
-bool IsKnownFilter(std::string_view name) {
-  return TextFilters().contains(name) || NumberFilters().contains(name) ||
-         SequenceFilters().contains(name) || SelectionFilters().contains(name);
-}
-
 const std::map<std::string_view, Test>& Tests() {
   static const auto& tests = *new std::map<std::string_view, Test>{
       {"boolean", TypeTest<&Value::IsBool>},
@@ -65,7 +60,7 @@ const std::map<std::string_view, Test>& Tests() {
       {"false", [](Runtime&, const Value& input,
                    const Arguments&) { return input.IsBool() && !input.boolean(); }},
       {"filter", [](Runtime&, const Value& input,
-                    const Arguments&) { return input.IsString() && IsKnownFilter(input.bytes()); }},
+                    const Arguments&) { return input.IsString() && IsFilter(input.bytes()); }},
       {"float", TypeTest<&Value::IsFloat>},
       {"ge",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {

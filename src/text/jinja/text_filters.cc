@@ -7,6 +7,7 @@
 #include "text/jinja/printing.h"
 #include "text/jinja/text_functions.h"
 #include "text/jinja/unicode.h"
+#include "text/utf8.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -52,9 +53,9 @@ Value Trim(Runtime& runtime, const Value& input, const Arguments& arguments) {
   });
 }
 
-template <Case to>
+template <FunctionName name, Case to>
 Value CaseFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound("upper", arguments, {});
+  const Bound bound(name, arguments, {});
   return Changed(runtime, input, [](const OriginText& text) { return ChangeCase(text, to); });
 }
 
@@ -64,7 +65,7 @@ Value Title(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("title", arguments, {});
   return Changed(runtime, input, [](const OriginText& text) {
     const auto is_boundary = [](char32_t c) {
-      return IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
+      return IsPythonSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
     };
     OriginText out;
     std::size_t start = 0;
@@ -218,20 +219,20 @@ Value UrlEncode(Runtime& runtime, const Value& input, const Arguments& arguments
 
 const FilterTable& TextFilters() {
   static const auto& filters = *new FilterTable{
-      {"capitalize", CaseFilter<Case::kCapitalized>},
+      {"capitalize", CaseFilter<"capitalize", Case::kCapitalized>},
       {"center", Center},
       {"e", Escape},
       {"escape", Escape},
       {"format", Format},
       {"indent", Indent},
-      {"lower", CaseFilter<Case::kLower>},
+      {"lower", CaseFilter<"lower", Case::kLower>},
       {"replace", ReplaceFilter},
       {"safe", Safe},
       {"string", String},
       {"title", Title},
       {"tojson", ToJsonFilter},
       {"trim", Trim},
-      {"upper", CaseFilter<Case::kUpper>},
+      {"upper", CaseFilter<"upper", Case::kUpper>},
       {"urlencode", UrlEncode},
       {"wordcount", WordCount},
   };

@@ -7,6 +7,7 @@
 
 #include "text/jinja/failure.h"
 #include "text/jinja/unicode.h"
+#include "text/utf8.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -51,7 +52,7 @@ OriginText Strip(Runtime& runtime, const OriginText& text, Side side,
   std::vector<char32_t> stripped;
   if (characters != nullptr) stripped = SortedCharacters(runtime, *characters);
   const auto is_stripped = [&](const CodePoint& c) {
-    return characters == nullptr ? IsSpace(c.value)
+    return characters == nullptr ? IsPythonSpace(c.value)
                                  : std::binary_search(stripped.begin(), stripped.end(), c.value);
   };
   std::size_t begin = 0;

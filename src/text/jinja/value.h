@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -107,7 +108,8 @@ class Value {
 struct List {
   enum class Kind : std::uint8_t { kList, kTuple, kRange, kView, kIterator };
   Kind kind = Kind::kList;
-  bool consumed = false;  ///< of an iterator: it has been read
+  bool consumed = false;                          ///< of an iterator: it has been read
+  std::array<std::int64_t, 3> range = {0, 0, 1};  ///< of a range: its start, stop and step
   std::vector<Value> items;
 
   /// Whether it can be indexed and has a length in the way of Python's sequences.
