@@ -83,16 +83,10 @@ class Tokenizer {
   /// The special or added token of this name: FindSpecial("<|im_end|>").
   [[nodiscard]] std::optional<TokenId> FindSpecial(std::string_view name) const;
 
-  /// All special and added tokens, by name.
-  [[nodiscard]] const std::vector<AddedToken>& added_tokens() const { return added_.tokens(); }
-
   /// The tokens at which an answer is over: the eos ids of generation_config.json, config.json and
   /// tokenizer_config.json (models disagree with themselves), and [EOS], <|im_end|> and [EOT] where
   /// the vocabulary has them. Ascending.
   [[nodiscard]] const std::vector<TokenId>& end_tokens() const { return end_tokens_; }
-
-  /// What Encode puts before a text with add_bos: empty, or the beginning-of-sequence token.
-  [[nodiscard]] const std::vector<TokenId>& prefix() const { return prefix_; }
 
  private:
   Tokenizer(const TokenizerSpec& spec, Bpe bpe, AddedTokens added, std::vector<TokenId> end_tokens);
@@ -105,7 +99,7 @@ class Tokenizer {
   PreTokenizer pre_tokenizer_;
   bool normalize_nfc_;
   bool is_kimi_;
-  std::vector<TokenId> prefix_;
+  std::vector<TokenId> prefix_;  // the beginning-of-sequence token, or nothing
   std::vector<TokenId> end_tokens_;
 };
 
