@@ -125,10 +125,12 @@ void RewriteCallIds(std::vector<ChatMessage>& messages) {
 }
 
 absl::StatusOr<ChatTemplate> ChatTemplate::FromText(
-    std::string_view source, std::map<std::string, std::string> special_tokens) {
+    std::string_view source, std::map<std::string, std::string> special_tokens,
+    const jinja::RenderLimits& limits) {
   STOKER_ASSIGN_OR_RETURN(jinja::Template compiled, Compile(source));
   ChatTemplate made(std::move(compiled));
   made.special_tokens_ = std::move(special_tokens);
+  made.limits_ = limits;
   made.ProbeParts();
   return made;
 }
@@ -226,6 +228,7 @@ absl::StatusOr<RenderedPrompt> ChatTemplate::Render(const ChatRequest& request) 
     variables.push_back({.name = name, .trusted = true, .value = &text});
   }
   jinja::RenderOptions options;
+  options.limits = limits_;
   options.now = request.now;
   options.trusted_fields = {{"role", KnownRoles()}};
   const jinja::Template& chosen = has_tools && tool_use_ ? *tool_use_ : default_;

@@ -58,9 +58,12 @@ class ChatTemplate {
   /// Errors: kNotFound where there is no template; kInvalidArgument for one that does not parse or
   /// is not UTF-8; as sys::ReadTextFile for a file that cannot be read.
   static absl::StatusOr<ChatTemplate> Load(const std::filesystem::path& folder);
-  /// A template from its text. `special_tokens` are the names that it may use, such as bos_token.
+  /// A template from its text. `special_tokens` are the names that it may use, such as bos_token;
+  /// `limits` hold for each render. Errors: kInvalidArgument for one that does not parse or is not
+  /// UTF-8.
   static absl::StatusOr<ChatTemplate> FromText(std::string_view source,
-                                               std::map<std::string, std::string> special_tokens);
+                                               std::map<std::string, std::string> special_tokens,
+                                               const jinja::RenderLimits& limits = {});
   /// Kimi's own layout, which needs no file.
   static ChatTemplate Kimi(KimiLayout layout);
 
@@ -76,6 +79,7 @@ class ChatTemplate {
   jinja::Template default_;
   std::optional<jinja::Template> tool_use_;  // for requests with tools, where there is one
   std::map<std::string, std::string> special_tokens_;
+  jinja::RenderLimits limits_;
   bool is_kimi_ = false;          // call ids are functions.NAME:INDEX, tools_ts_str is set
   bool parses_arguments_ = true;  // arguments of calls go in as an object, not as text
   bool reads_parts_ = false;  // a content of several parts; otherwise they are joined by newlines
