@@ -17,9 +17,7 @@ struct FunctionName {
     static_assert(size <= sizeof(text));
     for (std::size_t i = 0; i < size; ++i) text[i] = name[i];
   }
-  constexpr operator std::string_view() const {
-    return text;
-  }  // NOLINT(google-explicit-constructor)
+  [[nodiscard]] constexpr std::string_view view() const { return text; }
 
   char text[16] = {};
 };

@@ -102,7 +102,7 @@ enum class Part : std::uint8_t { kKeys, kValues, kItems };
 
 template <FunctionName name, Part part>
 Value DictView(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {});
+  const Bound bound(name.view(), arguments, {});
   std::vector<Value> items;
   runtime.StepBytes(self.dict().size() * sizeof(Value));
   runtime.heap().Require(self.dict().size() * sizeof(Value));

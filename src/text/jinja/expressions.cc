@@ -16,13 +16,13 @@ bool Holds(Runtime& runtime, CompareOp op, const Value& left, const Value& right
     case CompareOp::kNe:
       return !Equal(runtime, left, right);
     case CompareOp::kLt:
-      return Compare(runtime, "<", left, right) < 0;
+      return std::is_lt(Compare(runtime, "<", left, right));
     case CompareOp::kLe:
-      return Compare(runtime, "<=", left, right) <= 0;
+      return std::is_lteq(Compare(runtime, "<=", left, right));
     case CompareOp::kGt:
-      return Compare(runtime, ">", left, right) > 0;
+      return std::is_gt(Compare(runtime, ">", left, right));
     case CompareOp::kGe:
-      return Compare(runtime, ">=", left, right) >= 0;
+      return std::is_gteq(Compare(runtime, ">=", left, right));
     case CompareOp::kIn:
       return Contains(runtime, right, left);
     case CompareOp::kNotIn:

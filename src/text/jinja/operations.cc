@@ -34,12 +34,17 @@ std::partial_ordering CompareIntFloat(std::int64_t integer, double real) {
   if (std::isnan(real)) return std::partial_ordering::unordered;
   const double whole = std::trunc(real);
   const std::strong_ordering order = integer <=> static_cast<std::int64_t>(whole);
-  return order != 0 ? std::partial_ordering(order) : whole <=> real;
+  return std::is_neq(order) ? std::partial_ordering(order) : whole <=> real;
+}
+
+std::partial_ordering Reversed(std::partial_ordering order) {
+  if (std::is_lt(order)) return std::partial_ordering::greater;
+  return std::is_gt(order) ? std::partial_ordering::less : order;
 }
 
 std::partial_ordering CompareNumbers(const Value& a, const Value& b) {
   if (a.IsFloat() && b.IsFloat()) return a.real() <=> b.real();
-  if (a.IsFloat()) return 0 <=> CompareIntFloat(b.AsInt(), a.real());
+  if (a.IsFloat()) return Reversed(CompareIntFloat(b.AsInt(), a.real()));
   if (b.IsFloat()) return CompareIntFloat(a.AsInt(), b.real());
   return a.AsInt() <=> b.AsInt();
 }
@@ -152,7 +157,7 @@ bool Truthy(const Value& value) {
 bool Equal(Runtime& runtime, const Value& a, const Value& b) {
   const DepthGuard guard(runtime);
   runtime.Step();
-  if (a.IsNumber() && b.IsNumber()) return CompareNumbers(a, b) == 0;
+  if (a.IsNumber() && b.IsNumber()) return std::is_eq(CompareNumbers(a, b));
   if (a.type() != b.type()) return false;
   switch (a.type()) {
     case Type::kString:
@@ -202,7 +207,7 @@ std::partial_ordering Compare(Runtime& runtime, std::string_view symbol, const V
 bool SortsBefore(Runtime& runtime, const Value& a, const Value& b) {
   const std::partial_ordering order = Compare(runtime, "<", a, b);
   if (order == std::partial_ordering::unordered) Fail("nan has no place in an order");
-  return order < 0;
+  return std::is_lt(order);
 }
 
 bool Contains(Runtime& runtime, const Value& container, const Value& item) {

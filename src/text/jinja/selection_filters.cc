@@ -156,15 +156,15 @@ Value Unique(Runtime& runtime, const Value& input, const Arguments& arguments) {
 // min and max: the first of those that nothing beats.
 template <FunctionName name, bool wants_least>
 Value Extreme(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"case_sensitive", "attribute"});
+  const Bound bound(name.view(), arguments, {"case_sensitive", "attribute"});
   const SortKey key(runtime, bound[1], bound.Bool(0, false));
   std::optional<Value> best;
   Value best_key;
   for (const Value& item : Iterate(runtime, input)) {
     const Value of = key.Of(item);
     const auto beats = [&] {
-      return wants_least ? Compare(runtime, "<", of, best_key) < 0
-                         : Compare(runtime, ">", of, best_key) > 0;
+      return wants_least ? std::is_lt(Compare(runtime, "<", of, best_key))
+                         : std::is_gt(Compare(runtime, ">", of, best_key));
     };
     if (best && !beats()) continue;
     best = item;

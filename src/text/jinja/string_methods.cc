@@ -20,14 +20,14 @@ Value Make(Runtime& runtime, const Value& self, OriginText text) {
 
 template <FunctionName name, Side side>
 Value StripMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"chars"});
+  const Bound bound(name.view(), arguments, {"chars"});
   return Make(runtime, self,
               Strip(runtime, self.text(), side, bound.Has(0) ? &bound.Text(0) : nullptr));
 }
 
 template <FunctionName name, Case to>
 Value CaseMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   return Make(runtime, self, ChangeCase(self.text(), to));
 }
@@ -98,7 +98,7 @@ Value RightSplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_sp
 
 template <FunctionName name, bool from_right>
 Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"sep", "maxsplit"});
+  const Bound bound(name.view(), arguments, {"sep", "maxsplit"});
   std::int64_t max_splits = bound.Int(1, -1);
   if (!bound.Has(0)) {
     runtime.StepBytes(8 * self.text().size());
@@ -145,7 +145,7 @@ Value SplitLinesMethod(Runtime& runtime, const Value& self, const Arguments& arg
 
 template <FunctionName name, bool from_right>
 Value PartitionMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"sep"}, 1);
+  const Bound bound(name.view(), arguments, {"sep"}, 1);
   const OriginText& text = self.text();
   const std::string& separator = bound.Text(0).bytes();
   if (separator.empty()) Fail("empty separator");
@@ -169,13 +169,12 @@ Value Window(Runtime& runtime, const Value& self, const Bound& bound, std::size_
 
 template <FunctionName name, bool at_end>
 Value AffixMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"affix", "start", "end"}, 1);
+  const Bound bound(name.view(), arguments, {"affix", "start", "end"}, 1);
   const Value window = Window(runtime, self, bound, 1);
   const auto matches = [&](const Value& affix) {
     RequireDefined(affix);
     if (!affix.IsString()) {
-      Fail("{} first arg must be str or a tuple of str, not {}", std::string_view(name),
-           TypeName(affix));
+      Fail("{} first arg must be str or a tuple of str, not {}", name.view(), TypeName(affix));
     }
     runtime.StepBytes(affix.text().size());
     return at_end ? window.bytes().ends_with(affix.bytes())
@@ -196,7 +195,7 @@ Value ReplaceMethod(Runtime& runtime, const Value& self, const Arguments& argume
 
 template <FunctionName name, bool from_right, bool must_exist>
 Value FindMethodOf(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"sub", "start", "end"}, 1);
+  const Bound bound(name.view(), arguments, {"sub", "start", "end"}, 1);
   runtime.StepBytes(8 * self.text().size());  // to count the characters before it
   const Value window = Window(runtime, self, bound, 1);
   const std::string& wanted = bound.Text(0).bytes();
@@ -249,7 +248,7 @@ Value JoinMethod(Runtime& runtime, const Value& self, const Arguments& arguments
 
 template <FunctionName name, bool at_end>
 Value RemoveAffixMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"affix"}, 1);
+  const Bound bound(name.view(), arguments, {"affix"}, 1);
   const std::string& affix = bound.Text(0).bytes();
   const OriginText& text = self.text();
   const bool has = at_end ? text.bytes().ends_with(affix) : text.bytes().starts_with(affix);
@@ -261,7 +260,7 @@ Value RemoveAffixMethod(Runtime& runtime, const Value& self, const Arguments& ar
 
 template <FunctionName name, bool (*is)(char32_t)>
 Value AllMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   const std::string& text = self.bytes();
   for (std::size_t at = 0; at < text.size(); at += CodePointAt(text, at).bytes) {
@@ -277,7 +276,7 @@ bool IsAlnum(char32_t c) {
 // str.isupper and islower: some cased letter, and none of the other case.
 template <FunctionName name, bool (*wanted)(char32_t), bool (*other)(char32_t)>
 Value IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   const std::string& text = self.bytes();
   bool some = false;
@@ -291,7 +290,7 @@ Value IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& argumen
 
 template <FunctionName name, Align align>
 Value PadMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(name, arguments, {"width", "fillchar"}, 1);
+  const Bound bound(name.view(), arguments, {"width", "fillchar"}, 1);
   const OriginText fill = bound.Has(1) ? bound.Text(1) : OriginText(" ", true);
   if (CountCodePoints(fill.bytes()) != 1)
     Fail("The fill character must be exactly one character long");

@@ -64,11 +64,11 @@ const std::map<std::string_view, Test>& Tests() {
       {"float", TypeTest<&Value::IsFloat>},
       {"ge",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, ">=", input, Operand(arguments)) >= 0;
+         return std::is_gteq(Compare(runtime, ">=", input, Operand(arguments)));
        }},
       {"gt",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, ">", input, Operand(arguments)) > 0;
+         return std::is_gt(Compare(runtime, ">", input, Operand(arguments)));
        }},
       {"in",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -79,13 +79,13 @@ const std::map<std::string_view, Test>& Tests() {
        [](Runtime&, const Value& input, const Arguments&) { return IsIterable(input); }},
       {"le",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, "<=", input, Operand(arguments)) <= 0;
+         return std::is_lteq(Compare(runtime, "<=", input, Operand(arguments)));
        }},
       {"lower", [](Runtime& runtime, const Value& input,
                    const Arguments&) { return CaseTest(runtime, input, "islower"); }},
       {"lt",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, "<", input, Operand(arguments)) < 0;
+         return std::is_lt(Compare(runtime, "<", input, Operand(arguments)));
        }},
       {"mapping", TypeTest<&Value::IsDict>},
       {"ne", [](Runtime& runtime, const Value& input,

@@ -55,7 +55,7 @@ Value Trim(Runtime& runtime, const Value& input, const Arguments& arguments) {
 
 template <FunctionName name, Case to>
 Value CaseFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound(name, arguments, {});
+  const Bound bound(name.view(), arguments, {});
   return Changed(runtime, input, [](const OriginText& text) { return ChangeCase(text, to); });
 }
 
