@@ -234,6 +234,7 @@ absl::StatusOr<RenderedPrompt> ChatTemplate::Render(const ChatRequest& request) 
   const jinja::Template& chosen = has_tools && tool_use_ ? *tool_use_ : default_;
   auto prompt = chosen.Render(variables, options);
   if (!prompt.ok()) return At("chat template", prompt.status());
+  prompt->needs_markers = is_kimi_;
   return prompt;
 }
 

@@ -51,8 +51,8 @@ absl::Status CheckMarkers(std::string_view text, const AddedTokens& added) {
     const std::string_view marker = text.substr(at, end + 2 - at);
     if (added.Find(marker) != nullptr) continue;
     return InvalidArgument(
-        "the chat template writes {}, which tokenizer_config.json does not name as a token: take "
-        "both files from where the model came from",
+        "the chat template writes {}, which is no token of the tokenizer: take the template and "
+        "tokenizer_config.json from where the model came from",
         Quote(marker));
   }
   return absl::OkStatus();
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(const RenderedPrompt& pro
   std::string text;
   std::vector<ByteSpan> trusted;
   for (const Segment& segment : prompt.segments) {
-    if (is_kimi_ && segment.trusted) {
+    if ((is_kimi_ || prompt.needs_markers) && segment.trusted) {
       STOKER_RETURN_IF_ERROR(CheckMarkers(segment.text, added_));
     }
     if (segment.trusted && !segment.text.empty()) {

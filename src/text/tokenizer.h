@@ -58,9 +58,9 @@ class Tokenizer {
 
   /// The tokens of a rendered conversation: special tokens only from trusted segments, and no
   /// beginning-of-sequence token but what the template wrote. Errors: as above, the offset
-  /// counted in the joined text; with a tiktoken.model also kInvalidArgument where the template
-  /// writes a <|name|> that is no token. (Kimi's templates write no others; those of some models
-  /// with a tokenizer.json are trained on such names as plain text.)
+  /// counted in the joined text; and kInvalidArgument where the template writes a <|name|> that
+  /// is no token, if the prompt needs its markers or the tokenizer is Kimi's. (Some other models
+  /// are trained on such names as plain text.)
   [[nodiscard]] absl::StatusOr<std::vector<TokenId>> Encode(const RenderedPrompt& prompt) const;
 
   /// The text of tokens; U+FFFD for bytes that form no character. Ids that are not in the

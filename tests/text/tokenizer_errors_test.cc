@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/support/paths.h"
 #include "tests/text/tiny_tokenizer.h"
+#include "text/chat_template.h"
 
 namespace stoker::text::testing {
 namespace {
@@ -86,7 +87,11 @@ TEST(TokenizerErrors, AMarkerOfTheTemplateThatIsNoTokenIsRefusedByName) {
   EXPECT_THAT(std::string(Message(tokenizer->Encode(prompt).status())),
               OneLineAbout("tokenizer_config.json", "\"<|im_end|>\""));
   // Other models are trained on templates whose markers are plain text.
-  EXPECT_TRUE(MustLoad({.tokenizer_json = TokenizerJson().dump()})->Encode(prompt).ok());
+  const auto other = MustLoad({.tokenizer_json = TokenizerJson().dump()});
+  EXPECT_TRUE(other->Encode(prompt).ok());
+  const auto kimi = ChatTemplate::Kimi(ChatTemplate::KimiLayout::kK25).Render({});
+  ASSERT_TRUE(kimi.ok());
+  EXPECT_THAT(std::string(Message(other->Encode(*kimi).status())), HasSubstr("<|im_assistant|>"));
 }
 
 TEST(TokenizerErrors, ATokenizerJsonThatIsDamagedIsRefused) {
