@@ -84,6 +84,12 @@ absl::StatusOr<std::unique_ptr<const Tokenizer>> Tokenizer::FromFiles(const Toke
   STOKER_ASSIGN_OR_RETURN(AddedTokens added, AddedTokens::Create(std::move(spec.added)));
   auto vocabulary = Vocabulary::Create(spec.entries);
   if (!vocabulary.ok()) return At(loaded.file_name, vocabulary.status());
+  for (const TokenId token : spec.prefix) {
+    if (vocabulary->Bytes(token).empty()) {
+      return InvalidArgument("{}: post_processor: {} is no token of the vocabulary",
+                             loaded.file_name, Index(token));
+    }
+  }
   Bpe bpe = spec.ids_are_ranks
                 ? Bpe::WithIdsAsRanks(*std::move(vocabulary))
                 : Bpe::WithMerges(*std::move(vocabulary), spec.merges, spec.ignore_merges);

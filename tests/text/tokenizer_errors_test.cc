@@ -125,6 +125,13 @@ TEST(TokenizerErrors, ATokenizerJsonThatIsDamagedIsRefused) {
   EXPECT_THAT(with("/added_tokens", json::array({AddedTokenJson(300, "ab")})),
               about("has id 300, but 256"));
   EXPECT_THAT(with("/added_tokens", json::array({AddedTokenJson(256, "ab")})), about("forge it"));
+  const auto with_prefix = [&](int id) {
+    return with("/post_processor", {{"type", "TemplateProcessing"},
+                                    {"single", json::array({{{"SpecialToken", {{"id", "<s>"}}}}})},
+                                    {"special_tokens", {{"<s>", {{"ids", json::array({id})}}}}}});
+  };
+  EXPECT_EQ(with_prefix(257), "");
+  EXPECT_THAT(with_prefix(258), about("258 is no token of the vocabulary"));
   json missing = TokenizerJson();
   missing["model"]["vocab"].erase("Q");
   EXPECT_THAT(JsonError(missing), about("no token for the single byte 0x51"));
