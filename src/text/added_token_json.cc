@@ -46,4 +46,11 @@ absl::StatusOr<std::vector<AddedToken>> ParseAddedTokensDecoder(
   return tokens;
 }
 
+std::optional<std::string_view> TokenName(const nlohmann::json& tokenizer_config,
+                                          std::string_view key) {
+  if (const auto name = StringMember(tokenizer_config, key); name.has_value()) return name;
+  const nlohmann::json* object = Member(tokenizer_config, key);
+  return object == nullptr ? std::nullopt : StringMember(*object, "content");
+}
+
 }  // namespace stoker::text

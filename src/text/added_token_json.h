@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,5 +18,10 @@ absl::StatusOr<AddedToken> ParseAddedToken(const nlohmann::json& json, TokenId i
 /// Errors: as above, and for a key that is no id.
 absl::StatusOr<std::vector<AddedToken>> ParseAddedTokensDecoder(
     const nlohmann::json& tokenizer_config);
+
+/// The name of a token in tokenizer_config.json, where it is a string or an object with `content`:
+/// TokenName(config, "bos_token").
+std::optional<std::string_view> TokenName(const nlohmann::json& tokenizer_config,
+                                          std::string_view key);
 
 }  // namespace stoker::text

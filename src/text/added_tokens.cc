@@ -9,12 +9,6 @@
 namespace stoker::text {
 namespace {
 
-bool IsWhiteSpace(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
-}
-
 // How many bytes of white space `text` starts with.
 std::size_t LeadingSpace(std::string_view text) {
   std::size_t bytes = 0;

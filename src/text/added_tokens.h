@@ -45,8 +45,6 @@ class AddedTokens {
   /// The added token of this id; nullptr for a token of ordinary text.
   [[nodiscard]] const AddedToken* Find(TokenId id) const;
 
-  [[nodiscard]] const std::vector<AddedToken>& tokens() const { return tokens_; }  ///< by name
-
   /// The added tokens in `text`, leftmost first and the longest of those that begin there. Each
   /// lies within one of the `trusted` ranges, which are ascending and do not touch; only
   /// ordinary-text tokens may lie anywhere.

@@ -5,7 +5,8 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/status.h"
-#include "sys/file.h"
+#include "text/added_token_json.h"
+#include "text/json_access.h"
 #include "text/kimi_layout.h"
 #include "text/tool_declaration.h"
 #include "text/utf8.h"
@@ -16,8 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
-
 // Roles that templates know: as the server's own words they may become part of a special token.
 const std::vector<std::string>& KnownRoles() {
   static const auto& roles = *new std::vector<std::string>{
@@ -25,36 +24,17 @@ const std::vector<std::string>& KnownRoles() {
   return roles;
 }
 
-absl::StatusOr<nlohmann::json> ReadJson(const fs::path& path) {
-  STOKER_ASSIGN_OR_RETURN(const std::string text, sys::ReadTextFile(path, kMaxFileBytes));
-  auto json = ParseJson(text);
-  if (!json.ok()) return At(path.string(), json.status());
-  return json;
+std::string TextOf(const nlohmann::json& object, std::string_view key) {
+  return std::string(StringMember(object, key).value_or(""));
 }
 
-// The config file of that name, or an empty object where there is none.
-absl::StatusOr<nlohmann::json> ReadOptionalJson(const fs::path& path) {
-  if (!fs::exists(path)) return nlohmann::json(nlohmann::json::object());
-  STOKER_ASSIGN_OR_RETURN(nlohmann::json json, ReadJson(path));
-  if (!json.is_object()) return InvalidArgument("{}: not a JSON object", path.string());
-  return json;
-}
-
-std::string TextOf(const nlohmann::json& object, const std::string& key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// bos_token and its like: a string, or an object that has it as `content`.
+// bos_token and its like.
 std::map<std::string, std::string> SpecialTokens(const nlohmann::json& tokenizer_config) {
   std::map<std::string, std::string> tokens;
   for (const char* const name : {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token",
                                  "cls_token", "mask_token"}) {
-    const auto found = tokenizer_config.find(name);
-    if (found == tokenizer_config.end()) continue;
-    std::string text =
-        found->is_object() ? TextOf(*found, "content") : TextOf(tokenizer_config, name);
-    if (!text.empty()) tokens[name] = std::move(text);
+    const std::string_view text = TokenName(tokenizer_config, name).value_or("");
+    if (!text.empty()) tokens[name] = text;
   }
   return tokens;
 }
@@ -63,15 +43,16 @@ std::map<std::string, std::string> SpecialTokens(const nlohmann::json& tokenizer
 absl::StatusOr<std::map<std::string, std::string>> FindTemplates(
     const fs::path& folder, const nlohmann::json& tokenizer_config) {
   std::map<std::string, std::string> templates;
-  if (const fs::path path = folder / "chat_template.jinja"; fs::exists(path)) {
-    STOKER_ASSIGN_OR_RETURN(templates["default"], sys::ReadTextFile(path, kMaxFileBytes));
+  STOKER_ASSIGN_OR_RETURN(std::optional<std::string> file,
+                          ReadIfThere(folder / "chat_template.jinja"));
+  if (file.has_value()) {
+    templates["default"] = *std::move(file);
     return templates;
   }
-  STOKER_ASSIGN_OR_RETURN(const nlohmann::json own,
-                          ReadOptionalJson(folder / "chat_template.json"));
+  STOKER_ASSIGN_OR_RETURN(const nlohmann::json own, ReadObject(folder / "chat_template.json"));
   for (const nlohmann::json* config : {&own, &tokenizer_config}) {
-    const auto found = config->find("chat_template");
-    if (found == config->end() || found->is_null()) continue;
+    const nlohmann::json* const found = Member(*config, "chat_template");
+    if (found == nullptr) continue;
     if (found->is_string()) {
       templates["default"] = found->get<std::string>();
     } else if (found->is_array()) {
@@ -100,6 +81,14 @@ Json ArgumentsOf(const ToolCall& call, bool parse) {
   if (!parse) return call.arguments.empty() ? "{}" : call.arguments;
   auto parsed = ParseOrderedJson(call.arguments.empty() ? "{}" : call.arguments);
   return parsed.ok() && parsed->is_object() ? *std::move(parsed) : Json(call.arguments);
+}
+
+absl::StatusOr<jinja::Template> Compile(std::string_view source) {
+  if (const auto at = FindInvalidUtf8(source)) {
+    return InvalidArgument("not valid UTF-8 at byte {} (0x{:02X})", *at,
+                           static_cast<unsigned char>(source[*at]));
+  }
+  return jinja::Template::Parse(source);
 }
 
 absl::Status CheckUtf8(const ChatMessage& message) {
@@ -136,10 +125,12 @@ void RewriteCallIds(std::vector<ChatMessage>& messages) {
 }
 
 absl::StatusOr<ChatTemplate> ChatTemplate::FromText(
-    std::string_view source, std::map<std::string, std::string> special_tokens) {
-  STOKER_ASSIGN_OR_RETURN(jinja::Template compiled, jinja::Template::Parse(source));
+    std::string_view source, std::map<std::string, std::string> special_tokens,
+    const jinja::RenderLimits& limits) {
+  STOKER_ASSIGN_OR_RETURN(jinja::Template compiled, Compile(source));
   ChatTemplate made(std::move(compiled));
   made.special_tokens_ = std::move(special_tokens);
+  made.limits_ = limits;
   made.ProbeParts();
   return made;
 }
@@ -158,8 +149,8 @@ ChatTemplate ChatTemplate::Kimi(KimiLayout layout) {
 
 absl::StatusOr<ChatTemplate> ChatTemplate::Load(const std::filesystem::path& folder) {
   STOKER_ASSIGN_OR_RETURN(const nlohmann::json tokenizer_config,
-                          ReadOptionalJson(folder / "tokenizer_config.json"));
-  STOKER_ASSIGN_OR_RETURN(const nlohmann::json config, ReadOptionalJson(folder / "config.json"));
+                          ReadObject(folder / "tokenizer_config.json"));
+  STOKER_ASSIGN_OR_RETURN(const nlohmann::json config, ReadObject(folder / "config.json"));
   STOKER_ASSIGN_OR_RETURN(const auto sources, FindTemplates(folder, tokenizer_config));
   const bool is_kimi = TextOf(config, "model_type").starts_with("kimi_k2");
   if (sources.empty()) {
@@ -172,7 +163,7 @@ absl::StatusOr<ChatTemplate> ChatTemplate::Load(const std::filesystem::path& fol
   if (!made.ok()) return At(folder.string() + ": chat template", made.status());
   made->is_kimi_ = is_kimi;
   if (const auto found = sources.find("tool_use"); found != sources.end()) {
-    auto compiled = jinja::Template::Parse(found->second);
+    auto compiled = Compile(found->second);
     if (!compiled.ok()) return At(folder.string() + ": tool_use template", compiled.status());
     made->tool_use_ = *std::move(compiled);
   }
@@ -237,11 +228,13 @@ absl::StatusOr<RenderedPrompt> ChatTemplate::Render(const ChatRequest& request) 
     variables.push_back({.name = name, .trusted = true, .value = &text});
   }
   jinja::RenderOptions options;
+  options.limits = limits_;
   options.now = request.now;
   options.trusted_fields = {{"role", KnownRoles()}};
   const jinja::Template& chosen = has_tools && tool_use_ ? *tool_use_ : default_;
   auto prompt = chosen.Render(variables, options);
   if (!prompt.ok()) return At("chat template", prompt.status());
+  prompt->needs_markers = is_kimi_;
   return prompt;
 }
 

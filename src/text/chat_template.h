@@ -55,20 +55,21 @@ class ChatTemplate {
 
   /// Reads the template of a checkpoint folder: chat_template.jinja, else `chat_template` of
   /// chat_template.json or tokenizer_config.json, else Kimi's layout if it is a Kimi model.
-  /// Errors: kNotFound where there is no template, kInvalidArgument for one that does not parse.
+  /// Errors: kNotFound where there is no template; kInvalidArgument for one that does not parse or
+  /// is not UTF-8; as sys::ReadTextFile for a file that cannot be read.
   static absl::StatusOr<ChatTemplate> Load(const std::filesystem::path& folder);
-  /// A template from its text. `special_tokens` are the names that it may use, such as bos_token.
+  /// A template from its text. `special_tokens` are the names that it may use, such as bos_token;
+  /// `limits` hold for each render. Errors: kInvalidArgument for one that does not parse or is not
+  /// UTF-8.
   static absl::StatusOr<ChatTemplate> FromText(std::string_view source,
-                                               std::map<std::string, std::string> special_tokens);
+                                               std::map<std::string, std::string> special_tokens,
+                                               const jinja::RenderLimits& limits = {});
+  /// Kimi's own layout, which needs no file.
   static ChatTemplate Kimi(KimiLayout layout);
 
   /// Errors: kInvalidArgument where the template refuses the conversation, or text is not UTF-8;
   /// kResourceExhausted where the template exceeds a limit.
   [[nodiscard]] absl::StatusOr<RenderedPrompt> Render(const ChatRequest& request) const;
-
-  /// Whether the template reads a content of several parts itself. Otherwise the parts are joined
-  /// by newlines before.
-  [[nodiscard]] bool reads_parts() const { return reads_parts_; }
 
  private:
   explicit ChatTemplate(jinja::Template compiled) : default_(std::move(compiled)) {}
@@ -78,9 +79,10 @@ class ChatTemplate {
   jinja::Template default_;
   std::optional<jinja::Template> tool_use_;  // for requests with tools, where there is one
   std::map<std::string, std::string> special_tokens_;
+  jinja::RenderLimits limits_;
   bool is_kimi_ = false;          // call ids are functions.NAME:INDEX, tools_ts_str is set
   bool parses_arguments_ = true;  // arguments of calls go in as an object, not as text
-  bool reads_parts_ = false;
+  bool reads_parts_ = false;  // a content of several parts; otherwise they are joined by newlines
 };
 
 /// Names every call of a conversation as Kimi names its own, functions.NAME:INDEX with one index

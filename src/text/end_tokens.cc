@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "nlohmann/json.hpp"
+#include "text/added_token_json.h"
 #include "text/json_access.h"
 #include "text/quote.h"
 
@@ -44,19 +45,13 @@ absl::Status AppendNamed(const json& tokenizer_config, const std::vector<AddedTo
   if (!name.has_value()) return absl::OkStatus();
   const AddedToken* token = FindByName(added, *name);
   if (token == nullptr) {
-    return InvalidArgument("eos_token {} is not in the vocabulary", Quote(*name));
+    return InvalidArgument("eos_token {} is not among the added tokens", Quote(*name));
   }
   ends.push_back(token->id);
   return absl::OkStatus();
 }
 
 }  // namespace
-
-std::optional<std::string_view> TokenName(const json& tokenizer_config, std::string_view key) {
-  if (const auto name = StringMember(tokenizer_config, key); name.has_value()) return name;
-  const json* object = Member(tokenizer_config, key);
-  return object == nullptr ? std::nullopt : StringMember(*object, "content");
-}
 
 absl::StatusOr<std::vector<TokenId>> FindEndTokens(const ConfigFiles& files,
                                                    const std::vector<AddedToken>& added,

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,11 +16,6 @@ struct ConfigFiles {
   const nlohmann::json& generation_config;
   const nlohmann::json& config;
 };
-
-/// The name of a token in tokenizer_config.json, where it is a string or an object with `content`:
-/// TokenName(config, "bos_token").
-std::optional<std::string_view> TokenName(const nlohmann::json& tokenizer_config,
-                                          std::string_view key);
 
 /// See Tokenizer::end_tokens. Errors: kInvalidArgument for an eos id that is not in [0, vocab_size)
 /// or an eos token that is not an added one.

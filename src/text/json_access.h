@@ -1,12 +1,31 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
 
 namespace stoker::text {
+
+/// The largest configuration file or template of a model folder that makes sense.
+inline constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{16} << 20U;
+
+/// The contents of a file of a model folder; none where there is no such file.
+/// Errors: as sys::ReadTextFile.
+absl::StatusOr<std::optional<std::string>> ReadIfThere(const std::filesystem::path& path,
+                                                       std::uint64_t max_bytes = kMaxConfigBytes);
+
+/// The JSON object in the contents of the file `name`; an empty one where there are no contents.
+/// Errors: kInvalidArgument, naming the file, for anything else.
+absl::StatusOr<nlohmann::json> ParseObject(std::string_view name,
+                                           const std::optional<std::string>& contents);
+
+/// Both at once.
+absl::StatusOr<nlohmann::json> ReadObject(const std::filesystem::path& path);
 
 /// The member `key` of an object; nullptr where it is missing or null, or `value` is no object.
 inline const nlohmann::json* Member(const nlohmann::json& value, std::string_view key) {

@@ -9,14 +9,6 @@ namespace {
 constexpr std::size_t kLongestChunkChars = 400'000;
 constexpr std::size_t kLongestRunChars = 25'000;
 
-// Python's str.isspace(): the White_Space property and the four ASCII separators.
-bool IsPythonSpace(char32_t c) {
-  if (c <= 0x20) return c == 0x20 || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
-  if (c < 0x80) return false;
-  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
-         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
-
 }  // namespace
 
 std::string KimiPattern() {

@@ -88,6 +88,7 @@ PreTokenizer::Session::Session(const PreTokenizer& pre_tokenizer) : pre_tokenize
 }
 
 absl::Status PreTokenizer::Session::Split(std::string_view text, Sink sink) {
+  for (Matcher& matcher : matchers_) matcher.AllowFor(text.size());
   return RunStage(0, text, sink);
 }
 

@@ -46,7 +46,8 @@ class PreTokenizer {
     explicit Session(const PreTokenizer& pre_tokenizer);
 
     /// Hands every non-empty piece of `text` (valid UTF-8) to `sink`, in order. Text that no
-    /// pattern matches is a piece too. Errors: as Matcher::Find.
+    /// pattern matches is a piece too. Errors: as Matcher::Find, whose work counts over all texts
+    /// of the session.
     absl::Status Split(std::string_view text, Sink sink);
 
    private:

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -12,9 +13,9 @@
 namespace stoker::text {
 namespace {
 
-// Far above what splitting text needs (one step a character of a run), and reached in well under
-// a second by a pattern that backtracks exponentially.
-constexpr std::uint32_t kMatchLimit = 10'000'000;
+// Published patterns do about 3 to 10 steps of work a byte. A step takes some nanoseconds.
+constexpr std::uint64_t kMostWorkPerByte = 256;
+constexpr std::uint64_t kMostWorkAtFirst = 1'000'000;
 constexpr std::uint32_t kHeapLimitKib = 64 * 1024;
 constexpr std::size_t kJitStackMaxBytes = std::size_t{64} << 20U;
 constexpr std::size_t kLongestPatternBytes = 64 * 1024;
@@ -60,7 +61,8 @@ absl::StatusOr<Regex> Regex::Compile(std::string_view pattern, Syntax syntax) {
   STOKER_CHECK(context != nullptr);
   pcre2_set_newline(context.get(), PCRE2_NEWLINE_LF);
   pcre2_set_max_pattern_length(context.get(), kLongestPatternBytes);
-  const std::uint32_t options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C |
+  // Callouts are where the work is counted.
+  const std::uint32_t options = PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | PCRE2_AUTO_CALLOUT |
                                 (syntax == Syntax::kLiteral ? PCRE2_LITERAL : PCRE2_UCP);
   int error = 0;
   PCRE2_SIZE error_offset = 0;
@@ -76,10 +78,25 @@ absl::StatusOr<Regex> Regex::Compile(std::string_view pattern, Syntax syntax) {
 }
 
 struct Matcher::State {
+  // PCRE2's own limit of steps holds for one match and does not count the characters that a repeat
+  // runs over. So this counts each item of the pattern and the way to it from the last one.
+  static int CountWork(pcre2_callout_block* block, void* data) {
+    State& state = *static_cast<State*>(data);
+    const std::size_t at = block->current_position;
+    const std::size_t way =
+        at > state.last_position ? at - state.last_position : state.last_position - at;
+    state.last_position = at;
+    state.work += 1 + way;
+    return state.work > state.most_work ? PCRE2_ERROR_MATCHLIMIT : 0;
+  }
+
   std::shared_ptr<const Regex::Code> code;
   MatchDataPtr match;
   MatchContextPtr context;
   JitStackPtr jit_stack;  // only once the machine stack proved too small
+  std::uint64_t work = 0;
+  std::uint64_t most_work = kMostWorkAtFirst;
+  std::size_t last_position = 0;
 };
 
 Matcher::Matcher(const Regex& regex) : state_(std::make_unique<State>()) {
@@ -87,7 +104,8 @@ Matcher::Matcher(const Regex& regex) : state_(std::make_unique<State>()) {
   state_->match.reset(pcre2_match_data_create(1, nullptr));
   state_->context.reset(pcre2_match_context_create(nullptr));
   STOKER_CHECK(state_->match != nullptr && state_->context != nullptr);
-  pcre2_set_match_limit(state_->context.get(), kMatchLimit);
+  pcre2_set_match_limit(state_->context.get(), std::numeric_limits<std::uint32_t>::max());
+  pcre2_set_callout(state_->context.get(), &State::CountWork, state_.get());
   pcre2_set_heap_limit(state_->context.get(), kHeapLimitKib);
 }
 
@@ -95,9 +113,14 @@ Matcher::~Matcher() = default;
 Matcher::Matcher(Matcher&&) noexcept = default;
 Matcher& Matcher::operator=(Matcher&&) noexcept = default;
 
+void Matcher::AllowFor(std::size_t bytes) {
+  state_->most_work += kMostWorkPerByte * bytes;
+}
+
 absl::StatusOr<std::optional<ByteSpan>> Matcher::Find(std::string_view subject,
                                                       std::size_t offset) {
   const auto match = [&] {
+    state_->last_position = offset;
     auto* const run = state_->code->has_jit ? &pcre2_jit_match : &pcre2_match;
     return run(state_->code->code.get(), Units(subject), subject.size(), offset, PCRE2_NO_UTF_CHECK,
                state_->match.get(), state_->context.get());

@@ -39,8 +39,8 @@ class Regex {
   std::shared_ptr<const Code> code_;
 };
 
-/// Finds the matches of a Regex one after the other. Bounded: a pattern that backtracks too long
-/// is an error, not a hang.
+/// Finds the matches of a Regex one after the other. Bounded: where a pattern backtracks or scans
+/// ahead too much for the length of the text, that is an error, not a hang.
 class Matcher {
  public:
   explicit Matcher(const Regex& regex);
@@ -48,9 +48,12 @@ class Matcher {
   Matcher(Matcher&&) noexcept;
   Matcher& operator=(Matcher&&) noexcept;
 
+  /// Lets the Finds to come do as much work in all as so many more bytes of text deserve.
+  void AllowFor(std::size_t bytes);
+
   /// The first match in `subject` at or after byte `offset`, none if there is none. Text before
   /// `offset` is seen by look-behind. `subject` must be valid UTF-8 and `offset` a character's
-  /// start. Errors: kResourceExhausted where the pattern needs more steps or memory than the limit.
+  /// start. Errors: kResourceExhausted where the pattern needs more work or memory than the limit.
   absl::StatusOr<std::optional<ByteSpan>> Find(std::string_view subject, std::size_t offset);
 
  private:

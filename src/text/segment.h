@@ -29,6 +29,8 @@ struct Segment {
 /// What a chat template made of a conversation.
 struct RenderedPrompt {
   std::vector<Segment> segments;
+  /// Each <|name|> of the template has to be a token, as in all of Kimi's layouts.
+  bool needs_markers = false;
 
   /// Adds text at the end; joins it to the last segment where that has the same origin.
   void Append(std::string_view text, bool trusted) {

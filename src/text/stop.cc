@@ -66,8 +66,7 @@ StopMatcher::Output StopMatcher::Push(std::string_view chunk) {
     const Pattern* complete = Advance(byte);
     if (complete == nullptr) continue;
     stopped_ = true;
-    found_ = complete->text;
-    text.resize(text.size() - found_.size());
+    text.resize(text.size() - complete->text.size());
     return {.text = std::move(text), .stopped = true};
   }
   std::size_t held_bytes = 0;

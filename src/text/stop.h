@@ -17,7 +17,7 @@ class StopMatcher {
  public:
   /// What may go out now.
   struct Output {
-    std::string text;  ///< whole characters where chunks and stop strings are
+    std::string text;  ///< whole characters, as the chunks have to be
     bool stopped = false;
   };
 
@@ -33,9 +33,6 @@ class StopMatcher {
 
   [[nodiscard]] bool stopped() const { return stopped_; }
 
-  /// The stop string that was found; empty before that.
-  [[nodiscard]] const std::string& found() const { return found_; }
-
  private:
   // A stop string with its Knuth-Morris-Pratt table.
   struct Pattern {
@@ -49,7 +46,6 @@ class StopMatcher {
 
   std::vector<Pattern> patterns_;
   std::string held_;  // a proper prefix of some pattern
-  std::string found_;
   bool stopped_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "text/kimi.h"
 #include "text/nfc.h"
+#include "text/quote.h"
 #include "text/tokenizer_loading.h"
 #include "text/utf8.h"
 
@@ -39,6 +40,24 @@ class RunEncoder {
   std::vector<TokenId>& tokens_;
 };
 
+// Refuses a <|name|> that is no token: the model would read a template without its markers as a
+// text to go on with, and the answer would make no sense.
+absl::Status CheckMarkers(std::string_view text, const AddedTokens& added) {
+  constexpr std::string_view kNameCharacters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+  for (std::size_t at = text.find("<|"); at != text.npos; at = text.find("<|", at + 1)) {
+    const std::size_t end = text.find_first_not_of(kNameCharacters, at + 2);
+    if (end == text.npos || end == at + 2 || !text.substr(end).starts_with("|>")) continue;
+    const std::string_view marker = text.substr(at, end + 2 - at);
+    if (added.Find(marker) != nullptr) continue;
+    return InvalidArgument(
+        "the chat template writes {}, which is no token of the tokenizer: take the template and "
+        "tokenizer_config.json from where the model came from",
+        Quote(marker));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Tokenizer::Tokenizer(const TokenizerSpec& spec, Bpe bpe, AddedTokens added,
@@ -47,7 +66,7 @@ Tokenizer::Tokenizer(const TokenizerSpec& spec, Bpe bpe, AddedTokens added,
       added_(std::move(added)),
       pre_tokenizer_(spec.stages),
       normalize_nfc_(spec.normalize_nfc),
-      has_kimi_cuts_(spec.has_kimi_cuts),
+      is_kimi_(spec.is_kimi),
       prefix_(spec.prefix),
       end_tokens_(std::move(end_tokens)) {}
 
@@ -65,6 +84,12 @@ absl::StatusOr<std::unique_ptr<const Tokenizer>> Tokenizer::FromFiles(const Toke
   STOKER_ASSIGN_OR_RETURN(AddedTokens added, AddedTokens::Create(std::move(spec.added)));
   auto vocabulary = Vocabulary::Create(spec.entries);
   if (!vocabulary.ok()) return At(loaded.file_name, vocabulary.status());
+  for (const TokenId token : spec.prefix) {
+    if (vocabulary->Bytes(token).empty()) {
+      return InvalidArgument("{}: post_processor: {} is no token of the vocabulary",
+                             loaded.file_name, Index(token));
+    }
+  }
   Bpe bpe = spec.ids_are_ranks
                 ? Bpe::WithIdsAsRanks(*std::move(vocabulary))
                 : Bpe::WithMerges(*std::move(vocabulary), spec.merges, spec.ignore_merges);
@@ -87,6 +112,9 @@ absl::StatusOr<std::vector<TokenId>> Tokenizer::Encode(const RenderedPrompt& pro
   std::string text;
   std::vector<ByteSpan> trusted;
   for (const Segment& segment : prompt.segments) {
+    if ((is_kimi_ || prompt.needs_markers) && segment.trusted) {
+      STOKER_RETURN_IF_ERROR(CheckMarkers(segment.text, added_));
+    }
     if (segment.trusted && !segment.text.empty()) {
       const std::size_t begin = text.size();
       if (trusted.empty() || trusted.back().end != begin) trusted.push_back({begin, begin});
@@ -109,7 +137,7 @@ absl::Status Tokenizer::EncodeText(std::string_view text, const std::vector<Byte
                            static_cast<unsigned char>(text[*offset]));
   }
   std::vector<std::size_t> cuts;
-  if (has_kimi_cuts_) cuts = KimiCuts(text);
+  if (is_kimi_) cuts = KimiCuts(text);
   RunEncoder encoder(bpe_, pre_tokenizer_, normalize_nfc_, tokens);
   auto cut = cuts.begin();
   const auto encode_run = [&](std::size_t begin, std::size_t end) -> absl::Status {

@@ -58,7 +58,9 @@ class Tokenizer {
 
   /// The tokens of a rendered conversation: special tokens only from trusted segments, and no
   /// beginning-of-sequence token but what the template wrote. Errors: as above, the offset
-  /// counted in the joined text.
+  /// counted in the joined text; and kInvalidArgument where the template writes a <|name|> that
+  /// is no token, if the prompt needs its markers or the tokenizer is Kimi's. (Some other models
+  /// are trained on such names as plain text.)
   [[nodiscard]] absl::StatusOr<std::vector<TokenId>> Encode(const RenderedPrompt& prompt) const;
 
   /// The text of tokens; U+FFFD for bytes that form no character. Ids that are not in the
@@ -81,16 +83,10 @@ class Tokenizer {
   /// The special or added token of this name: FindSpecial("<|im_end|>").
   [[nodiscard]] std::optional<TokenId> FindSpecial(std::string_view name) const;
 
-  /// All special and added tokens, by name.
-  [[nodiscard]] const std::vector<AddedToken>& added_tokens() const { return added_.tokens(); }
-
   /// The tokens at which an answer is over: the eos ids of generation_config.json, config.json and
   /// tokenizer_config.json (models disagree with themselves), and [EOS], <|im_end|> and [EOT] where
   /// the vocabulary has them. Ascending.
   [[nodiscard]] const std::vector<TokenId>& end_tokens() const { return end_tokens_; }
-
-  /// What Encode puts before a text with add_bos: empty, or the beginning-of-sequence token.
-  [[nodiscard]] const std::vector<TokenId>& prefix() const { return prefix_; }
 
  private:
   Tokenizer(const TokenizerSpec& spec, Bpe bpe, AddedTokens added, std::vector<TokenId> end_tokens);
@@ -102,8 +98,8 @@ class Tokenizer {
   AddedTokens added_;
   PreTokenizer pre_tokenizer_;
   bool normalize_nfc_;
-  bool has_kimi_cuts_;
-  std::vector<TokenId> prefix_;
+  bool is_kimi_;
+  std::vector<TokenId> prefix_;  // the beginning-of-sequence token, or nothing
   std::vector<TokenId> end_tokens_;
 };
 

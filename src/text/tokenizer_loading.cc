@@ -6,10 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/json.h"
 #include "base/status.h"
-#include "nlohmann/json.hpp"
-#include "sys/file.h"
 #include "text/added_token_json.h"
 #include "text/end_tokens.h"
 #include "text/json_access.h"
@@ -30,22 +27,6 @@ constexpr const char* kTokenizerConfigFile = "tokenizer_config.json";
 // Several times what the largest published ones have.
 constexpr std::uint64_t kMaxTiktokenBytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t kMaxTokenizerJsonBytes = std::uint64_t{128} << 20U;
-constexpr std::uint64_t kMaxConfigBytes = std::uint64_t{16} << 20U;
-
-absl::StatusOr<std::optional<std::string>> ReadIfThere(const std::filesystem::path& path,
-                                                       std::uint64_t max_bytes) {
-  auto contents = sys::ReadTextFile(path, max_bytes);
-  if (absl::IsNotFound(contents.status())) return std::nullopt;
-  if (!contents.ok()) return contents.status();
-  return *std::move(contents);
-}
-
-absl::StatusOr<json> ParseFile(const char* name, const std::optional<std::string>& contents) {
-  if (!contents.has_value()) return json();
-  auto parsed = ParseJson(*contents);
-  if (!parsed.ok()) return At(name, parsed.status());
-  return parsed;
-}
 
 std::size_t SizeOf(const std::vector<VocabularyEntry>& entries) {
   std::size_t size = 0;
@@ -100,7 +81,7 @@ absl::StatusOr<TokenizerSpec> KimiSpec(std::string_view tiktoken_model,
   STOKER_ASSIGN_OR_RETURN(Regex pattern, Regex::Compile(KimiPattern()));
   spec.stages = {{.pattern = std::make_shared<const Regex>(std::move(pattern))}};
   spec.ids_are_ranks = true;
-  spec.has_kimi_cuts = true;
+  spec.is_kimi = true;
   return spec;
 }
 
@@ -130,7 +111,7 @@ absl::Status SetPrefix(const json& tokenizer_config, TokenizerSpec& spec) {
   const auto it = std::find_if(spec.added.begin(), spec.added.end(),
                                [&](const AddedToken& token) { return token.content == *name; });
   if (it == spec.added.end()) {
-    return InvalidArgument("bos_token {} is not in the vocabulary", Quote(*name));
+    return InvalidArgument("bos_token {} is not among the added tokens", Quote(*name));
   }
   spec.prefix.push_back(it->id);
   return absl::OkStatus();
@@ -138,7 +119,7 @@ absl::Status SetPrefix(const json& tokenizer_config, TokenizerSpec& spec) {
 
 absl::StatusOr<TokenizerSpec> HuggingFaceSpec(const std::string& tokenizer_json,
                                               const json& tokenizer_config) {
-  STOKER_ASSIGN_OR_RETURN(const json parsed, ParseFile(kTokenizerJsonFile, tokenizer_json));
+  STOKER_ASSIGN_OR_RETURN(const json parsed, ParseObject(kTokenizerJsonFile, tokenizer_json));
   auto spec = ParseTokenizerJson(parsed);
   if (!spec.ok()) return At(kTokenizerJsonFile, spec.status());
   absl::Status status = AddTokensOfConfig(tokenizer_config, *spec);
@@ -155,20 +136,24 @@ absl::StatusOr<TokenizerFiles> ReadTokenizerFiles(const std::filesystem::path& f
                           ReadIfThere(folder / kTiktokenFile, kMaxTiktokenBytes));
   STOKER_ASSIGN_OR_RETURN(files.tokenizer_json,
                           ReadIfThere(folder / kTokenizerJsonFile, kMaxTokenizerJsonBytes));
-  STOKER_ASSIGN_OR_RETURN(files.tokenizer_config,
-                          ReadIfThere(folder / kTokenizerConfigFile, kMaxConfigBytes));
-  STOKER_ASSIGN_OR_RETURN(files.generation_config,
-                          ReadIfThere(folder / "generation_config.json", kMaxConfigBytes));
-  STOKER_ASSIGN_OR_RETURN(files.config, ReadIfThere(folder / "config.json", kMaxConfigBytes));
+  STOKER_ASSIGN_OR_RETURN(files.tokenizer_config, ReadIfThere(folder / kTokenizerConfigFile));
+  STOKER_ASSIGN_OR_RETURN(files.generation_config, ReadIfThere(folder / "generation_config.json"));
+  STOKER_ASSIGN_OR_RETURN(files.config, ReadIfThere(folder / "config.json"));
+  if (files.tiktoken_model.has_value() && !files.tokenizer_config.has_value()) {
+    return InvalidArgument(
+        "{}: {} without {}, which names its special tokens: copy it from where the "
+        "model came from",
+        folder.string(), kTiktokenFile, kTokenizerConfigFile);
+  }
   return files;
 }
 
 absl::StatusOr<LoadedTokenizer> LoadTokenizerSpec(const TokenizerFiles& files) {
   STOKER_ASSIGN_OR_RETURN(const json tokenizer_config,
-                          ParseFile(kTokenizerConfigFile, files.tokenizer_config));
+                          ParseObject(kTokenizerConfigFile, files.tokenizer_config));
   STOKER_ASSIGN_OR_RETURN(const json generation_config,
-                          ParseFile("generation_config.json", files.generation_config));
-  STOKER_ASSIGN_OR_RETURN(const json config, ParseFile("config.json", files.config));
+                          ParseObject("generation_config.json", files.generation_config));
+  STOKER_ASSIGN_OR_RETURN(const json config, ParseObject("config.json", files.config));
   const std::size_t model_vocabulary_size = ModelVocabularySize(config);
   LoadedTokenizer loaded;
   if (files.tiktoken_model.has_value()) {

@@ -18,7 +18,7 @@ struct TokenizerSpec {
   bool ignore_merges = false;
   std::vector<SplitStage> stages;
   bool normalize_nfc = false;
-  bool has_kimi_cuts = false;
+  bool is_kimi = false;  ///< text is cut as KimiCuts says, and templates write known markers only
   std::vector<TokenId> prefix;  ///< what goes before every text (the post-processor's BOS)
 };
 

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "nlohmann/json.hpp"
 #include "text/jinja/printing.h"
+#include "text/json_access.h"
 
 namespace stoker::text {
 namespace {
@@ -46,9 +47,8 @@ std::string Comment(std::string_view text, std::string_view indent) {
   }
 }
 
-std::string TextOf(const Json& schema, const char* key) {
-  const auto found = schema.find(key);
-  return found != schema.end() && found->is_string() ? found->get<std::string>() : "";
+std::string TextOf(const Json& schema, std::string_view key) {
+  return std::string(StringMember(schema, key).value_or(""));
 }
 
 // What Python's format would print of a constraint's value.

@@ -75,6 +75,16 @@ std::optional<std::size_t> FindInvalidUtf8(std::string_view text) {
   }
 }
 
+bool IsWhiteSpace(char32_t c) {
+  if (c < 0x80) return c == 0x20 || (c >= 0x09 && c <= 0x0D);
+  return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+bool IsPythonSpace(char32_t c) {
+  return IsWhiteSpace(c) || (c >= 0x1C && c <= 0x1F);
+}
+
 std::size_t AppendLossyUtf8(std::string_view text, std::string& out) {
   while (!text.empty()) {
     const Utf8Unit unit = FirstUtf8Unit(text);

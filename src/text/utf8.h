@@ -31,6 +31,11 @@ std::optional<std::size_t> FindInvalidUtf8(std::string_view text);
 /// out; returns how many bytes at the end of `text` it has.
 std::size_t AppendLossyUtf8(std::string_view text, std::string& out);
 
+/// Unicode's property White_Space.
+bool IsWhiteSpace(char32_t c);
+/// Python's str.isspace: White_Space and the four separators of ASCII.
+bool IsPythonSpace(char32_t c);
+
 /// U+FFFD, what a reader sees in place of bytes that are no character.
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 

@@ -1,5 +1,6 @@
 #include "text/chat_template.h"
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/json.h"
@@ -12,6 +13,7 @@
 namespace stoker::text {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Layout = ChatTemplate::KimiLayout;
 using Json = nlohmann::ordered_json;
@@ -175,6 +177,27 @@ TEST(ChatTemplate, IsFoundWhereCheckpointsKeepIt) {
   write("chat_template.jinja", "\n{% if %}");
   const auto broken = ChatTemplate::Load(folder.path());
   EXPECT_THAT(Message(broken.status()), HasSubstr("line 2 of the template"));
+}
+
+TEST(ChatTemplate, AFileThatCannotBeReadIsAnErrorThatNamesIt) {
+  for (const char* const name :
+       {"chat_template.jinja", "chat_template.json", "tokenizer_config.json", "config.json"}) {
+    const stoker::testing::ScratchDir folder;
+    std::filesystem::create_symlink(name, folder / name);  // a link to itself
+    EXPECT_THAT(Message(ChatTemplate::Load(folder.path()).status()), HasSubstr(name));
+  }
+  const stoker::testing::ScratchDir folder;
+  std::filesystem::create_symlink(std::string(300, 'x'), folder / "chat_template.jinja");
+  EXPECT_THAT(Message(ChatTemplate::Load(folder.path()).status()),
+              HasSubstr("chat_template.jinja"));
+}
+
+TEST(ChatTemplate, ATemplateThatIsNotUtf8IsRefusedWithItsFolder) {
+  const stoker::testing::ScratchDir folder;
+  std::ofstream(folder / "chat_template.jinja") << "ab\xFF";
+  EXPECT_THAT(Message(ChatTemplate::Load(folder.path()).status()),
+              AllOf(HasSubstr(folder.path().string()), HasSubstr("chat template"),
+                    HasSubstr("not valid UTF-8 at byte 2 (0xFF)")));
 }
 
 TEST(ChatTemplate, RefusesTextThatIsNotUtf8) {

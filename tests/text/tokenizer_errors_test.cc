@@ -7,6 +7,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/support/paths.h"
 #include "tests/text/tiny_tokenizer.h"
+#include "text/chat_template.h"
 
 namespace stoker::text::testing {
 namespace {
@@ -66,13 +67,41 @@ TEST(TokenizerErrors, AFolderWithoutATokenizerIsNotFound) {
               OneLineAbout(folder.path().string(), "neither tiktoken.model nor tokenizer.json"));
 }
 
+TEST(TokenizerErrors, ATiktokenModelWithoutTheNamesOfItsTokensIsRefused) {
+  const stoker::testing::ScratchDir folder;
+  std::ofstream(folder / "tiktoken.model") << TiktokenModel();
+  EXPECT_THAT(std::string(Message(Tokenizer::Load(folder.path()).status())),
+              OneLineAbout("tokenizer_config.json", "names its special tokens"));
+  std::ofstream(folder / "tokenizer_config.json") << "{}";
+  EXPECT_TRUE(Tokenizer::Load(folder.path()).ok());
+}
+
+TEST(TokenizerErrors, AMarkerOfTheTemplateThatIsNoTokenIsRefusedByName) {
+  const std::string config = R"({"added_tokens_decoder": {"300": {"content": "<|im_user|>"}}})";
+  const auto tokenizer = MustLoad({.tiktoken_model = TiktokenModel(), .tokenizer_config = config});
+  RenderedPrompt prompt;
+  prompt.Append("<|im_user|>user <| a <|| <|b c|>", true);
+  prompt.Append("<|im_end|>", false);  // what a user writes is text
+  EXPECT_TRUE(tokenizer->Encode(prompt).ok());
+  prompt.Append("<|im_end|>", true);
+  EXPECT_THAT(std::string(Message(tokenizer->Encode(prompt).status())),
+              OneLineAbout("tokenizer_config.json", "\"<|im_end|>\""));
+  // Other models are trained on templates whose markers are plain text.
+  const auto other = MustLoad({.tokenizer_json = TokenizerJson().dump()});
+  EXPECT_TRUE(other->Encode(prompt).ok());
+  const auto kimi = ChatTemplate::Kimi(ChatTemplate::KimiLayout::kK25).Render({});
+  ASSERT_TRUE(kimi.ok());
+  EXPECT_THAT(std::string(Message(other->Encode(*kimi).status())), HasSubstr("<|im_assistant|>"));
+}
+
 TEST(TokenizerErrors, ATokenizerJsonThatIsDamagedIsRefused) {
   const auto about = [](const std::string& what) { return OneLineAbout("tokenizer.json", what); };
   const std::string good = TokenizerJson().dump();
   EXPECT_EQ(LoadError({.tokenizer_json = good}), "");
   EXPECT_THAT(LoadError({.tokenizer_json = good.substr(0, good.size() - 9)}),
               about("not valid JSON"));
-  EXPECT_THAT(LoadError({.tokenizer_json = "[]"}), about("no model"));
+  EXPECT_THAT(LoadError({.tokenizer_json = "[]"}), about("not a JSON object"));
+  EXPECT_THAT(LoadError({.tokenizer_json = "{}"}), about("no model"));
   const auto with = [&](const char* pointer, const json& value) {
     json changed = TokenizerJson();
     changed[json::json_pointer(pointer)] = value;
@@ -96,6 +125,13 @@ TEST(TokenizerErrors, ATokenizerJsonThatIsDamagedIsRefused) {
   EXPECT_THAT(with("/added_tokens", json::array({AddedTokenJson(300, "ab")})),
               about("has id 300, but 256"));
   EXPECT_THAT(with("/added_tokens", json::array({AddedTokenJson(256, "ab")})), about("forge it"));
+  const auto with_prefix = [&](int id) {
+    return with("/post_processor", {{"type", "TemplateProcessing"},
+                                    {"single", json::array({{{"SpecialToken", {{"id", "<s>"}}}}})},
+                                    {"special_tokens", {{"<s>", {{"ids", json::array({id})}}}}}});
+  };
+  EXPECT_EQ(with_prefix(257), "");
+  EXPECT_THAT(with_prefix(258), about("258 is no token of the vocabulary"));
   json missing = TokenizerJson();
   missing["model"]["vocab"].erase("Q");
   EXPECT_THAT(JsonError(missing), about("no token for the single byte 0x51"));
@@ -147,8 +183,9 @@ TEST(TokenizerErrors, ConfigurationsThatDisagreeAreRefused) {
   };
   EXPECT_THAT(with_config({{"add_bos_token", true}}), about("without a bos_token"));
   EXPECT_THAT(with_config({{"add_bos_token", true}, {"bos_token", "<s>"}}),
-              about("bos_token \"<s>\" is not in the vocabulary"));
-  EXPECT_THAT(with_config({{"eos_token", "</s>"}}), about("eos_token \"</s>\""));
+              about("bos_token \"<s>\" is not among the added tokens"));
+  EXPECT_THAT(with_config({{"eos_token", "</s>"}}),
+              about("eos_token \"</s>\" is not among the added tokens"));
   EXPECT_THAT(with_config({{"added_tokens_decoder", {{"x", AddedTokenJson(0, "<s>")}}}}),
               about("\"x\" is not an id"));
   EXPECT_THAT(
@@ -173,17 +210,59 @@ TEST(TokenizerErrors, InvalidUtf8IsRefusedWithItsOffset) {
   EXPECT_THAT(std::string(Message(tokenizer->Encode(prompt).status())), HasSubstr("at byte 4"));
 }
 
-TEST(TokenizerErrors, APatternThatBacktracksWithoutEndIsAnErrorNotAHang) {
+std::unique_ptr<const Tokenizer> SplitBy(const char* regex) {
   json tokenizer = TokenizerJson();
-  const json split = {{"type", "Split"},
-                      {"behavior", "Isolated"},
-                      {"pattern", {{"Regex", "(?:a+)+(?:a+)+(?:a+)+!"}}}};
+  const json split = {{"type", "Split"}, {"behavior", "Isolated"}, {"pattern", {{"Regex", regex}}}};
   tokenizer["pre_tokenizer"] = {
       {"type", "Sequence"}, {"pretokenizers", json::array({split, json{{"type", "ByteLevel"}}})}};
+  return MustLoad({.tokenizer_json = tokenizer.dump()});
+}
+
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+TEST(TokenizerErrors, APatternThatTakesTooLongIsAnErrorNotAHang) {
+  struct Case {
+    const char* pattern;
+    std::string text;
+  };
+  for (const auto& [pattern, text] : {
+           Case{"(?:a+)+(?:a+)+(?:a+)+!", std::string(2000, 'a') + "b!"},
+           // Less than PCRE2's own limit of one match, but at each place.
+           Case{"(?:a+)+!|a", Repeated(std::string(21, 'a') + "b", 3000)},
+           // No backtracking at all: the rest of the text is looked through at each place.
+           Case{"a*b|a", std::string(200'000, 'a')},
+           Case{"a*[bc]", std::string(200'000, 'a')},
+       }) {
+    const auto tokens = SplitBy(pattern)->Encode(text);
+    EXPECT_EQ(tokens.status().code(), absl::StatusCode::kResourceExhausted) << pattern;
+    EXPECT_THAT(std::string(Message(tokens.status())), HasSubstr("cannot be split")) << pattern;
+  }
+}
+
+TEST(TokenizerErrors, APublishedPatternSplitsWhatIsHardForIt) {
+  const auto tokenizer =
+      SplitBy(R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|)"
+              R"( ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)");
+  for (const std::string& text :
+       {std::string(300'000, ' ') + "x", std::string(300'000, 'a'), std::string(300'000, '\n'),
+        Repeated("\n x", 100'000), Repeated("'", 300'000), Repeated("//  ", 100'000)}) {
+    EXPECT_TRUE(tokenizer->Encode(text).ok()) << text.substr(0, 8);
+  }
+}
+
+TEST(TokenizerErrors, MarksInTheWrongOrderTakeNoLongerThanOtherText) {
+  json tokenizer = TokenizerJson();
+  tokenizer["normalizer"] = {{"type", "NFC"}};
   const auto loaded = MustLoad({.tokenizer_json = tokenizer.dump()});
-  const auto tokens = loaded->Encode(std::string(2000, 'a') + "b!");
-  EXPECT_EQ(tokens.status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(std::string(Message(tokens.status())), HasSubstr("cannot be split"));
+  // U+0323 (class 220) goes before U+0301 (class 230), and makes one character with the e.
+  const auto tokens = loaded->Encode("e" + Repeated("\u0301\u0323", 200'000));
+  ASSERT_TRUE(tokens.ok());
+  EXPECT_EQ(loaded->Decode(*tokens, false),
+            "\u1EB9" + Repeated("\u0323", 199'999) + Repeated("\u0301", 200'000));
 }
 
 }  // namespace

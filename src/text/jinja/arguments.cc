@@ -20,7 +20,8 @@ Bound::Bound(std::string_view function, const Arguments& arguments,
     values_[i] = arguments.positional[i];
     given_[i] = true;
   }
-  for (const auto& [name, value] : arguments.named) {
+  for (const auto& [key, value] : arguments.named) {
+    const std::string_view name = key.bytes();
     const auto* const found = std::find(names.begin(), names.end(), name);
     const auto i = static_cast<std::size_t>(found - names.begin());
     if (found == names.end()) {

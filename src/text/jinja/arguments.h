@@ -10,6 +10,18 @@
 
 namespace stoker::text::jinja {
 
+/// The name of a function as a template argument: Method<"lower">.
+struct FunctionName {
+  template <std::size_t size>
+  consteval FunctionName(const char (&name)[size]) {  // NOLINT(google-explicit-constructor)
+    static_assert(size <= sizeof(text));
+    for (std::size_t i = 0; i < size; ++i) text[i] = name[i];
+  }
+  [[nodiscard]] constexpr std::string_view view() const { return text; }
+
+  char text[16] = {};
+};
+
 /// The arguments of a call, matched to parameter names as Python does. Fails where Python would:
 /// too many, unknown names, a required one missing, or one given twice.
 class Bound {

@@ -111,21 +111,21 @@ Value FloatArithmetic(ArithmeticOp op, double a, double b) {
 
 Value AddTexts(Runtime& runtime, const Value& a, const Value& b) {
   const bool markup = a.is_markup() || b.is_markup();
-  runtime.heap().Charge(a.text().size() + b.text().size());
+  runtime.heap().Require(a.text().memory_bytes() + b.text().memory_bytes());
   runtime.StepBytes(a.text().size() + b.text().size());
-  OriginText sum = markup && !a.is_markup() ? EscapeHtml(a.text()) : a.text();
-  sum.Append(markup && !b.is_markup() ? EscapeHtml(b.text()) : b.text());
+  OriginText sum = markup && !a.is_markup() ? EscapeHtml(runtime, a.text()) : a.text();
+  sum.Append(markup && !b.is_markup() ? EscapeHtml(runtime, b.text()) : b.text());
   const Value text = runtime.heap().NewText(std::move(sum));
   return markup ? text.Markup() : text;
 }
 
 Value Repeat(Runtime& runtime, const Value& value, std::int64_t times) {
   const bool is_text = value.IsString();
-  const std::size_t size = is_text ? value.text().size() : value.list().items.size();
+  const std::size_t size = is_text ? value.text().memory_bytes() : value.list().items.size();
   const auto count = static_cast<std::size_t>(size == 0 ? 0 : std::max<std::int64_t>(times, 0));
   const std::size_t unit = is_text ? 1 : sizeof(Value);
   if (count > 0 && size > std::numeric_limits<std::size_t>::max() / unit / count) Overflow();
-  runtime.heap().Charge(size * count * unit);
+  runtime.heap().Require(size * count * unit);
   if (is_text) {
     OriginText text;
     for (std::size_t i = 0; i < count; ++i) text.Append(value.text());
@@ -159,6 +159,7 @@ Value Arithmetic(Runtime& runtime, ArithmeticOp op, const Value& a, const Value&
       Fail("can only concatenate str (not \"{}\") to str", TypeName(b));
     }
     if (IsListOrTuple(a) && IsListOrTuple(b) && a.list().kind == b.list().kind) {
+      runtime.heap().Require((a.list().items.size() + b.list().items.size()) * sizeof(Value));
       std::vector<Value> items = a.list().items;
       items.insert(items.end(), b.list().items.begin(), b.list().items.end());
       return runtime.heap().NewList(std::move(items), a.list().kind);
@@ -189,7 +190,7 @@ Value Concatenate(Runtime& runtime, const std::vector<Value>& parts) {
   OriginText joined;
   for (const Value& part : parts) {
     const OriginText text = ToText(runtime, part);
-    runtime.heap().Charge(text.size());
+    runtime.heap().Charge(text.memory_bytes());
     joined.Append(text);
   }
   return runtime.heap().NewText(std::move(joined));

@@ -70,7 +70,7 @@ Value ListClear(Runtime& /*runtime*/, const Value& self, const Arguments& argume
 
 Value ListCopy(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("copy", arguments, {});
-  return runtime.heap().NewList(self.list().items);
+  return runtime.heap().NewList(Iterate(runtime, self));
 }
 
 Value ListReverse(Runtime& runtime, const Value& self, const Arguments& arguments) {
@@ -100,11 +100,12 @@ Value ListCount(Runtime& runtime, const Value& self, const Arguments& arguments)
 
 enum class Part : std::uint8_t { kKeys, kValues, kItems };
 
-template <Part part>
+template <FunctionName name, Part part>
 Value DictView(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("items", arguments, {});
+  const Bound bound(name.view(), arguments, {});
   std::vector<Value> items;
   runtime.StepBytes(self.dict().size() * sizeof(Value));
+  runtime.heap().Require(self.dict().size() * sizeof(Value));
   for (const auto& [key, value] : self.dict().entries()) {
     items.push_back(part == Part::kKeys ? key
                     : part == Part::kValues
@@ -114,10 +115,10 @@ Value DictView(Runtime& runtime, const Value& self, const Arguments& arguments) 
   return runtime.heap().NewList(std::move(items), List::Kind::kView);
 }
 
-Value DictGet(Runtime& /*runtime*/, const Value& self, const Arguments& arguments) {
+Value DictGet(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("get", arguments, {"key", "default"}, 1);
   if (bound[0].IsUndefined()) return bound[1].IsUndefined() ? Value::None() : bound[1];
-  if (const Value* found = self.dict().Find(bound[0])) return *found;
+  if (const Value* found = self.dict().Find(runtime, bound[0])) return *found;
   const bool has_default = arguments.positional.size() + arguments.named.size() > 1;
   return has_default ? bound[1] : Value::None();
 }
@@ -128,25 +129,25 @@ Value DictUpdate(Runtime& runtime, const Value& self, const Arguments& arguments
     const Value& from = arguments.positional[0];
     if (from.IsDict()) {
       const std::vector<Dict::Entry> entries = from.dict().entries();
-      for (const auto& [key, value] : entries) runtime.heap().Set(self.dict(), key, value);
+      for (const auto& [key, value] : entries) self.dict().Set(runtime, key, value);
     } else {
       for (const Value& item : Iterate(runtime, from)) {
         const std::vector<Value> pair = Iterate(runtime, item);
         if (pair.size() != 2) Fail("dictionary update sequence element does not have length 2");
-        runtime.heap().Set(self.dict(), pair[0], pair[1]);
+        self.dict().Set(runtime, pair[0], pair[1]);
       }
     }
   }
-  for (const auto& [name, value] : arguments.named) runtime.heap().Set(self.dict(), name, value);
+  for (const auto& [name, value] : arguments.named) self.dict().Set(runtime, name, value);
   return Value::None();
 }
 
 Value DictPop(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("pop", arguments, {"key", "default"}, 1);
   runtime.StepBytes(self.dict().size() * sizeof(Dict::Entry));
-  if (const Value* found = self.dict().Find(bound[0])) {
+  if (const Value* found = self.dict().Find(runtime, bound[0])) {
     const Value popped = *found;
-    self.dict().Erase(bound[0]);
+    self.dict().Erase(runtime, bound[0]);
     return popped;
   }
   if (arguments.positional.size() + arguments.named.size() > 1) return bound[1];
@@ -155,16 +156,16 @@ Value DictPop(Runtime& runtime, const Value& self, const Arguments& arguments) {
 
 Value DictSetDefault(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("setdefault", arguments, {"key", "default"}, 1);
-  if (const Value* found = self.dict().Find(bound[0])) return *found;
+  if (const Value* found = self.dict().Find(runtime, bound[0])) return *found;
   const Value value = bound[1].IsUndefined() ? Value::None() : bound[1];
-  runtime.heap().Set(self.dict(), bound[0], value);
+  self.dict().Set(runtime, bound[0], value);
   return value;
 }
 
 Value DictCopy(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("copy", arguments, {});
   Dict& copy = runtime.heap().NewDict();
-  for (const auto& [key, value] : self.dict().entries()) runtime.heap().Set(copy, key, value);
+  for (const auto& [key, value] : self.dict().entries()) copy.Set(runtime, key, value);
   return Value::Of(&copy);
 }
 
@@ -197,12 +198,12 @@ Method FindDictMethod(std::string_view name) {
       {"clear", DictClear},
       {"copy", DictCopy},
       {"get", DictGet},
-      {"items", DictView<Part::kItems>},
-      {"keys", DictView<Part::kKeys>},
+      {"items", DictView<"items", Part::kItems>},
+      {"keys", DictView<"keys", Part::kKeys>},
       {"pop", DictPop},
       {"setdefault", DictSetDefault},
       {"update", DictUpdate},
-      {"values", DictView<Part::kValues>},
+      {"values", DictView<"values", Part::kValues>},
   };
   return Find(methods, name);
 }

@@ -427,7 +427,7 @@ CallArguments ExpressionParser::ParseArguments() {
       arguments.unpacked_list = ParseExpression();
     } else if (tokens_.Is(TokenKind::kName) && tokens_.ahead().kind == TokenKind::kOperator &&
                tokens_.ahead().text == "=") {
-      std::string name = tokens_.Next().text;
+      OriginText name(tokens_.Next().text, true);
       tokens_.Next();
       arguments.named.emplace_back(std::move(name), ParseExpression());
     } else {

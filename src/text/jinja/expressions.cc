@@ -16,13 +16,13 @@ bool Holds(Runtime& runtime, CompareOp op, const Value& left, const Value& right
     case CompareOp::kNe:
       return !Equal(runtime, left, right);
     case CompareOp::kLt:
-      return Compare(runtime, "<", left, right) < 0;
+      return std::is_lt(Compare(runtime, "<", left, right));
     case CompareOp::kLe:
-      return Compare(runtime, "<=", left, right) <= 0;
+      return std::is_lteq(Compare(runtime, "<=", left, right));
     case CompareOp::kGt:
-      return Compare(runtime, ">", left, right) > 0;
+      return std::is_gt(Compare(runtime, ">", left, right));
     case CompareOp::kGe:
-      return Compare(runtime, ">=", left, right) >= 0;
+      return std::is_gteq(Compare(runtime, ">=", left, right));
     case CompareOp::kIn:
       return Contains(runtime, right, left);
     case CompareOp::kNotIn:
@@ -43,7 +43,7 @@ Arguments CallArguments::Evaluate(Runtime& runtime) const {
     values.positional.push_back(argument->Evaluate(runtime));
   }
   for (const auto& [name, argument] : named) {
-    values.named.emplace_back(name, argument->Evaluate(runtime));
+    values.named.push_back({Value::Of(&name), argument->Evaluate(runtime)});
   }
   if (unpacked_list != nullptr) {
     for (const Value& item : Iterate(runtime, unpacked_list->Evaluate(runtime))) {
@@ -53,9 +53,11 @@ Arguments CallArguments::Evaluate(Runtime& runtime) const {
   if (unpacked_dict != nullptr) {
     const Value dict = unpacked_dict->Evaluate(runtime);
     if (!dict.IsDict()) Fail("argument after ** must be a mapping, not {}", TypeName(dict));
+    runtime.StepBytes(dict.dict().size() * sizeof(NamedArgument));
+    runtime.heap().Require(dict.dict().size() * sizeof(NamedArgument));
     for (const auto& [key, value] : dict.dict().entries()) {
       if (!key.IsString()) Fail("keywords must be strings");
-      values.named.emplace_back(key.bytes(), value);
+      values.named.push_back({key, value});
     }
   }
   return values;
@@ -72,7 +74,7 @@ Value DictExpression::Compute(Runtime& runtime) const {
   Dict& dict = runtime.heap().NewDict();
   for (const auto& [key, value] : entries_) {
     const Value evaluated_key = key->Evaluate(runtime);
-    runtime.heap().Set(dict, evaluated_key, value->Evaluate(runtime));
+    dict.Set(runtime, evaluated_key, value->Evaluate(runtime));
   }
   return Value::Of(&dict);
 }
@@ -98,14 +100,13 @@ Value SliceExpression::Compute(Runtime& runtime) const {
   return Slice(runtime, object, bounds);
 }
 
-Value CallExpression::CallWith(Runtime& runtime,
-                               std::optional<std::pair<std::string, Value>> extra) const {
+Value CallExpression::CallWith(Runtime& runtime, const std::optional<NamedArgument>& extra) const {
   // A method is called without first making an object of it.
   const auto* const attribute = dynamic_cast<const AttributeExpression*>(callee_.get());
   const Value target =
       attribute != nullptr ? attribute->object().Evaluate(runtime) : callee_->Evaluate(runtime);
   Arguments arguments = arguments_.Evaluate(runtime);
-  if (extra) arguments.named.push_back(*std::move(extra));
+  if (extra) arguments.named.push_back(*extra);
   runtime.set_line(line());
   if (attribute == nullptr) return Call(runtime, target, arguments);
   if (const Method method = FindMethod(target, attribute->name())) {

@@ -42,7 +42,7 @@ using ExpressionPtr = std::unique_ptr<const Expression>;
 /// The arguments of a call, filter, test or macro call as written.
 struct CallArguments {
   std::vector<ExpressionPtr> positional;
-  std::vector<std::pair<std::string, ExpressionPtr>> named;
+  std::vector<std::pair<OriginText, ExpressionPtr>> named;
   ExpressionPtr unpacked_list;  ///< *list
   ExpressionPtr unpacked_dict;  ///< **dict
 
@@ -165,7 +165,7 @@ class CallExpression : public Expression {
   [[nodiscard]] const Expression& callee() const { return *callee_; }
 
   /// Calls with one more named argument, as {% call %} does.
-  Value CallWith(Runtime& runtime, std::optional<std::pair<std::string, Value>> extra) const;
+  Value CallWith(Runtime& runtime, const std::optional<NamedArgument>& extra) const;
 
  protected:
   Value Compute(Runtime& runtime) const override { return CallWith(runtime, std::nullopt); }

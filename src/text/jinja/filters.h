@@ -13,6 +13,9 @@ namespace stoker::text::jinja {
 Value ApplyFilter(Runtime& runtime, std::string_view name, const Value& input,
                   const Arguments& arguments);
 
+/// Whether there is a filter of that name.
+bool IsFilter(std::string_view name);
+
 using Filter = Value (*)(Runtime& runtime, const Value& input, const Arguments& arguments);
 using FilterTable = std::map<std::string_view, Filter>;
 

@@ -16,7 +16,8 @@ constexpr int kMaxPrecision = 100;  // of what a template can sensibly want
 
 // [[fill]align][sign][#][0][width][,][.precision][type], also what % directives come down to.
 struct Spec {
-  std::string fill = " ";
+  bool trusted = true;  // whether the template wrote it; so is then what it adds
+  OriginText fill{" ", true};
   char align = 0;  // '<', '>', '^' or '='; 0: right for numbers, left for the rest
   char sign = '-';
   bool alternate = false;
@@ -67,14 +68,14 @@ int CheckedPrecision(std::int64_t precision) {
   return static_cast<int>(precision);
 }
 
-Spec ParseSpec(std::string_view text) {
+Spec ParseSpec(std::string_view text, bool trusted) {
   const auto is_align = [](char c) { return c == '<' || c == '>' || c == '^' || c == '='; };
-  Spec spec;
+  Spec spec{.trusted = trusted, .fill = OriginText(" ", trusted)};
   Reader reader(text);
   if (!text.empty()) {
     const std::size_t first = CodePointAt(text, 0).bytes;
     if (text.size() > first && is_align(text[first])) {
-      spec.fill = reader.Take(first);
+      spec.fill = OriginText(std::string(reader.Take(first)), trusted);
       spec.align = reader.Next();
     } else if (is_align(text[0])) {
       spec.align = reader.Next();
@@ -83,7 +84,7 @@ Spec ParseSpec(std::string_view text) {
   if (const char c = reader.peek(); c == '+' || c == '-' || c == ' ') spec.sign = reader.Next();
   spec.alternate = reader.Skip('#');
   if (reader.Skip('0') && spec.align == 0) {
-    spec.fill = "0";
+    spec.fill = OriginText("0", trusted);
     spec.align = '=';
   }
   spec.width = reader.Number(0);
@@ -158,23 +159,26 @@ OriginText FormatNumber(Runtime& runtime, const Value& value, const Spec& spec) 
   if (spec.grouping != 0) digits = Grouped(std::move(digits), spec.grouping);
   const std::string sign = negative ? "-" : (spec.sign == '-' ? "" : std::string(1, spec.sign));
   if (spec.align == '=') {
-    OriginText out(sign, true);
-    out.Append(Pad(runtime, OriginText(digits, true),
+    OriginText out(sign, spec.trusted);
+    out.Append(Pad(runtime, OriginText(digits, spec.trusted),
                    spec.width - static_cast<std::int64_t>(sign.size()), Align::kRight, spec.fill));
     return out;
   }
   const Align align = spec.align == '<'   ? Align::kLeft
                       : spec.align == '^' ? Align::kCentre
                                           : Align::kRight;
-  return Pad(runtime, OriginText(sign + digits, true), spec.width, align, spec.fill);
+  return Pad(runtime, OriginText(sign + digits, spec.trusted), spec.width, align, spec.fill);
 }
 
 OriginText FormatText(Runtime& runtime, const OriginText& text, const Spec& spec, Align otherwise) {
+  runtime.StepBytes(4 * text.size());
   OriginText cut = text;
   if (spec.precision >= 0) {
-    const std::vector<std::size_t> offsets = CodePointOffsets(text.bytes());
-    const auto keep = std::min(static_cast<std::size_t>(spec.precision), offsets.size() - 1);
-    cut = text.Slice(0, offsets[keep]);
+    std::size_t end = 0;
+    for (int i = 0; i < spec.precision && end < text.size(); ++i) {
+      end += CodePointAt(text.bytes(), end).bytes;
+    }
+    cut = text.Slice(0, end);
   }
   const Align align = spec.align == '>'   ? Align::kRight
                       : spec.align == '^' ? Align::kCentre
@@ -214,7 +218,8 @@ class PercentArguments {
 };
 
 // One directive after its percent sign.
-OriginText FormatDirective(Runtime& runtime, Reader& reader, PercentArguments& arguments) {
+OriginText FormatDirective(Runtime& runtime, Reader& reader, PercentArguments& arguments,
+                           bool trusted) {
   std::optional<Value> named;
   if (reader.Skip('(')) {
     const std::size_t close = reader.rest().find(')');
@@ -222,12 +227,12 @@ OriginText FormatDirective(Runtime& runtime, Reader& reader, PercentArguments& a
     named = arguments.Named(reader.Take(close));
     reader.Skip(')');
   }
-  Spec spec;
+  Spec spec{.trusted = trusted, .fill = OriginText(" ", trusted)};
   for (bool flags = true; flags;) {
     if (reader.Skip('-')) {
       spec.align = '<';
     } else if (reader.Skip('0')) {
-      if (spec.align != '<') spec.align = '=', spec.fill = "0";
+      if (spec.align != '<') spec.align = '=', spec.fill = OriginText("0", trusted);
     } else if (reader.Skip('+')) {
       spec.sign = '+';
     } else if (reader.Skip(' ')) {
@@ -238,18 +243,18 @@ OriginText FormatDirective(Runtime& runtime, Reader& reader, PercentArguments& a
       flags = false;
     }
   }
-  if (spec.align == '<') spec.fill = " ";
+  if (spec.align == '<') spec.fill = OriginText(" ", trusted);
   spec.width = reader.Number(0);
   if (reader.Skip('.')) spec.precision = CheckedPrecision(reader.Number(0));
   spec.type = reader.Next();
-  if (spec.type == '%') return OriginText("%", true);
+  if (spec.type == '%') return OriginText("%", trusted);
   if (std::string_view("srdiuxXofFeEgGc").find(spec.type) == std::string_view::npos ||
       spec.type == 0) {
     Fail("unsupported format character in format string");
   }
   const Value value = named ? *named : arguments.Next();
   if (spec.type == 's' || spec.type == 'r' || spec.type == 'c') {
-    if (spec.fill == "0") spec.fill = " ", spec.align = 0;
+    if (spec.align == '=') spec.fill = OriginText(" ", trusted), spec.align = 0;
     return FormatText(runtime, spec.type == 'r' ? ToRepr(runtime, value) : ToText(runtime, value),
                       spec, Align::kRight);
   }
@@ -314,8 +319,9 @@ class BraceFields {
       }
       return arguments_.positional[static_cast<std::size_t>(*index)];
     }
+    runtime_.StepBytes(arguments_.named.size() * sizeof(NamedArgument));
     for (const auto& [key, value] : arguments_.named) {
-      if (key == name) return value;
+      if (key.bytes() == name) return value;
     }
     Fail("KeyError: '{}'", name);
   }
@@ -334,19 +340,16 @@ class BraceFields {
 };
 
 OriginText FormatField(Runtime& runtime, const Value& value, char conversion,
-                       std::string_view spec_text) {
-  if (conversion == 'r') {
-    return FormatText(runtime, ToRepr(runtime, value), ParseSpec(spec_text), Align::kLeft);
-  }
+                       std::string_view spec_text, bool trusted) {
+  const Spec spec = ParseSpec(spec_text, trusted);
+  if (conversion == 'r') return FormatText(runtime, ToRepr(runtime, value), spec, Align::kLeft);
   if (conversion != 0 && conversion != 's') Fail("Unknown conversion specifier {}", conversion);
   if (spec_text.empty() || conversion == 's' || !value.IsNumber()) {
-    const char type = ParseSpec(spec_text).type;
-    if (type != 0 && type != 's') {
-      Fail("Unknown format code '{}' for object of type '{}'", type, TypeName(value));
+    if (spec.type != 0 && spec.type != 's') {
+      Fail("Unknown format code '{}' for object of type '{}'", spec.type, TypeName(value));
     }
-    return FormatText(runtime, ToText(runtime, value), ParseSpec(spec_text), Align::kLeft);
+    return FormatText(runtime, ToText(runtime, value), spec, Align::kLeft);
   }
-  const Spec spec = ParseSpec(spec_text);
   const std::string_view allowed =
       value.IsFloat() ? std::string_view("eEfFgG%n") : std::string_view("bdoxXneEfFgG%");
   if (spec.type != 0 && allowed.find(spec.type) == std::string_view::npos) {
@@ -367,8 +370,9 @@ Value FormatPercent(Runtime& runtime, const Value& format, const Value& argument
     if (percent == text.size()) break;
     if (percent + 1 == text.size()) Fail("incomplete format");
     Reader reader(std::string_view(text.bytes()).substr(percent + 1));
-    const OriginText piece = FormatDirective(runtime, reader, values);
-    runtime.heap().Charge(piece.size());
+    runtime.Step();
+    const OriginText piece = FormatDirective(runtime, reader, values, text.TrustedAt(percent));
+    runtime.heap().Charge(piece.memory_bytes() + 2 * sizeof(std::size_t));
     out.Append(piece);
     at = text.size() - reader.rest().size();
   }
@@ -405,8 +409,10 @@ Value FormatBraces(Runtime& runtime, const Value& format, const Arguments& argum
       conversion = field.back();
       field.remove_suffix(2);
     }
-    const OriginText piece = FormatField(runtime, fields.Resolve(field), conversion, spec);
-    runtime.heap().Charge(piece.size());
+    runtime.Step();
+    const OriginText piece = FormatField(runtime, fields.Resolve(field), conversion, spec,
+                                         text.Trusted(brace, close + 1));
+    runtime.heap().Charge(piece.memory_bytes() + 2 * sizeof(std::size_t));
     out.Append(piece);
     at = close + 1;
   }

@@ -49,7 +49,9 @@ Value Range(Runtime& runtime, const Arguments& arguments) {
     items.push_back(Value::Int(i));
     if (__builtin_add_overflow(i, step, &i)) break;
   }
-  return runtime.heap().NewList(std::move(items), List::Kind::kRange);
+  const Value range = runtime.heap().NewList(std::move(items), List::Kind::kRange);
+  range.list().range = {start, stop, step};
+  return range;
 }
 
 void FillDict(Runtime& runtime, Dict& dict, const Arguments& arguments) {
@@ -78,7 +80,8 @@ Value StrftimeNow(Runtime& runtime, const Arguments& arguments) {
   if (!runtime.now()) Fail("strftime_now: the caller gave the template no clock");
   const OriginText& format = bound.Text(0);
   runtime.heap().Charge(32 * format.size());  // no directive prints more than 30 characters
-  return runtime.heap().NewText(FormatTime(format.bytes(), *runtime.now()));
+  return runtime.heap().NewText(
+      OriginText(FormatTime(format.bytes(), *runtime.now()), format.Trusted(0, format.size())));
 }
 
 const Value* GlobalFunction::Attribute(Runtime& /*runtime*/, std::string_view /*name*/) {

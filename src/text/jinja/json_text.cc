@@ -48,7 +48,6 @@ class JsonWriter {
   void Write(const Value& value, int level) {
     const DepthGuard guard(runtime_);
     runtime_.Step();
-    runtime_.heap().Charge(8);
     switch (value.type()) {
       case Type::kString:
         WriteString(value.text());
@@ -66,7 +65,7 @@ class JsonWriter {
       case Type::kObject:
         break;
       default:
-        out_.Append(Scalar(value), kData);
+        Put(Scalar(value));
         return;
     }
     Fail("Object of type {} is not JSON serializable", TypeName(value));
@@ -90,77 +89,83 @@ class JsonWriter {
     }
   }
 
+  void Put(std::string_view text) {
+    runtime_.heap().Charge(text.size() + 2 * sizeof(std::size_t));  // and where origins change
+    out_.Append(text, kData);
+  }
+
   void WriteString(const OriginText& text) {
-    runtime_.heap().Charge(text.size());
-    runtime_.StepBytes(text.size());
-    out_.Append("\"", kData);
+    runtime_.heap().Charge(text.memory_bytes());
+    runtime_.StepBytes(8 * text.size());
+    Put("\"");
     std::size_t plain = 0;  // from here on nothing has been copied yet
     for (std::size_t at = 0; at < text.size();) {
       const CodePoint c = CodePointAt(text.bytes(), at);
       if (const std::string escape = EscapeOf(c, style_.ensure_ascii); !escape.empty()) {
         out_.AppendSlice(text, plain, at);
-        out_.Append(escape, kData);
+        Put(escape);
         plain = at + c.bytes;
       }
       at += c.bytes;
     }
     out_.AppendSlice(text, plain, text.size());
-    out_.Append("\"", kData);
+    Put("\"");
   }
 
   void NewLine(int level) {
     if (!style_.indent) return;
-    runtime_.heap().Charge(1 + style_.indent->size() * static_cast<std::size_t>(level));
-    out_.Append("\n", kData);
-    for (int i = 0; i < level; ++i) out_.Append(*style_.indent, kData);
+    Put("\n");
+    for (int i = 0; i < level; ++i) Put(*style_.indent);
   }
 
   void WriteList(const List& list, int level) {
     if (list.items.empty()) {
-      out_.Append("[]", kData);
+      Put("[]");
       return;
     }
-    out_.Append("[", kData);
+    Put("[");
     for (std::size_t i = 0; i < list.items.size(); ++i) {
-      if (i > 0) out_.Append(style_.item_separator, kData);
+      if (i > 0) Put(style_.item_separator);
       NewLine(level + 1);
       Write(list.items[i], level + 1);
     }
     NewLine(level);
-    out_.Append("]", kData);
+    Put("]");
   }
 
   void WriteDict(const Dict& dict, int level) {
     if (dict.size() == 0) {
-      out_.Append("{}", kData);
+      Put("{}");
       return;
     }
-    std::vector<Dict::Entry> entries = dict.entries();
+    runtime_.heap().Charge(dict.size() * sizeof(Dict::Entry*));
+    std::vector<const Dict::Entry*> entries;
+    for (const Dict::Entry& entry : dict.entries()) entries.push_back(&entry);
     if (style_.sort_keys) {
       std::stable_sort(entries.begin(), entries.end(),
-                       [&](const Dict::Entry& a, const Dict::Entry& b) {
-                         return Compare(runtime_, "<", a.first, b.first) < 0;
+                       [&](const Dict::Entry* a, const Dict::Entry* b) {
+                         return SortsBefore(runtime_, a->first, b->first);
                        });
     }
-    out_.Append("{", kData);
+    Put("{");
     bool first = true;
-    for (const auto& [key, value] : entries) {
-      if (!first) out_.Append(style_.item_separator, kData);
+    for (const Dict::Entry* entry : entries) {
+      if (!first) Put(style_.item_separator);
       first = false;
       NewLine(level + 1);
-      WriteKey(key);
-      out_.Append(style_.key_separator, kData);
-      Write(value, level + 1);
+      WriteKey(entry->first);
+      Put(style_.key_separator);
+      Write(entry->second, level + 1);
     }
     NewLine(level);
-    out_.Append("}", kData);
+    Put("}");
   }
 
   void WriteKey(const Value& key) {
     if (key.IsString()) {
       WriteString(key.text());
     } else if (key.IsNumber() || key.IsNone()) {
-      out_.Append("\"" + Scalar(key) + "\"", kData);
+      Put("\"" + Scalar(key) + "\"");
     } else {
       Fail("keys must be str, int, float, bool or None, not {}", TypeName(key));
     }

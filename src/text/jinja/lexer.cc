@@ -191,12 +191,14 @@ class Lexer {
     at_line_start_ = at_ > 0 && source_[at_ - 1] == '\n';
   }
 
-  // The sign of a closing mark here: '-', '+' or 0; nothing where there is no mark.
-  [[nodiscard]] std::optional<char> ClosingSign(std::string_view mark, bool allows_plus) const {
-    if (StartsWith(mark)) return '\0';
-    const char sign = at_ < source_.size() ? source_[at_] : '\0';
+  // The sign of the closing mark that `text` starts with: '-', '+' or 0; nothing where there is
+  // none.
+  static std::optional<char> ClosingSign(std::string_view text, std::string_view mark,
+                                         bool allows_plus) {
+    if (text.starts_with(mark)) return '\0';
+    const char sign = text.empty() ? '\0' : text[0];
     if (sign != '-' && !(sign == '+' && allows_plus)) return std::nullopt;
-    return rest().substr(1).starts_with(mark) ? std::optional(sign) : std::nullopt;
+    return text.substr(1).starts_with(mark) ? std::optional(sign) : std::nullopt;
   }
 
   void SkipComment() {
@@ -217,7 +219,7 @@ class Lexer {
     if (StartsWith("raw")) {
       Advance(3);
       SkipBlank();
-      if (const auto sign = ClosingSign("%}", false)) {
+      if (const auto sign = ClosingSign(rest(), "%}", false)) {
         CloseTag(*sign, 2, false);
         ReadRawBody(line);
         return true;
@@ -240,22 +242,16 @@ class Lexer {
       if (!std::string_view(source_).substr(after).starts_with("endraw")) continue;
       std::size_t close = after + 6;
       while (close < source_.size() && IsBlank(source_[close])) ++close;
+      const auto sign = ClosingSign(std::string_view(source_).substr(close), "%}", true);
+      if (!sign) continue;
       std::string_view body = std::string_view(source_).substr(at_, tag - at_);
-      const std::size_t body_start = at_;
-      const int body_line = line_;
-      Advance(close - at_);
-      const auto sign = ClosingSign("%}", true);
-      if (!sign) {
-        at_ = body_start;
-        line_ = body_line;
-        continue;
-      }
       if (open == '-') {
         while (!body.empty() && IsBlank(body.back())) body.remove_suffix(1);
       } else if (open != '+') {
         StripLineStart(body);
       }
       if (!body.empty()) Add(TokenKind::kText, std::string(body));
+      Advance(close - at_);
       CloseTag(*sign, 2, true);
       return;
     }
@@ -270,7 +266,7 @@ class Lexer {
       SkipBlank();
       if (at_ == source_.size()) FailAt(line, "a tag is opened but not closed");
       if (open_brackets.empty()) {
-        if (const auto sign = ClosingSign(mark, end == TokenKind::kBlockEnd)) {
+        if (const auto sign = ClosingSign(rest(), mark, end == TokenKind::kBlockEnd)) {
           Add(end, "");
           CloseTag(*sign, 2, end == TokenKind::kBlockEnd);
           return;

@@ -36,6 +36,7 @@ class LoopChanged : public Object {
     for (std::size_t i = 0; same && i < last->size(); ++i) {
       same = Equal(runtime, (*last)[i], arguments.positional[i]);
     }
+    runtime.heap().Charge(arguments.positional.size() * sizeof(Value));
     loop_.last_changed_ = arguments.positional;
     return Value::Bool(!same);
   }
@@ -44,26 +45,32 @@ class LoopChanged : public Object {
   Loop& loop_;
 };
 
+Loop::Loop(Heap& heap, std::vector<Value> items, Condition condition)
+    : heap_(heap), items_(std::move(items)), condition_(std::move(condition)) {
+  heap_.Charge(items_.size() * sizeof(Value));
+}
+
 std::optional<Value> Loop::Next() {
   if (LookAhead(1) == 0) return std::nullopt;
   if (index_ >= 0) previous_ = current_;
-  current_ = ahead_.front();
-  ahead_.pop_front();
+  current_ = items_[ahead_++];
   ++index_;
   return current_;
 }
 
 void Loop::Close() {
+  heap_.Release(items_.size() * sizeof(Value));
+  items_ = std::vector<Value>();
   condition_ = nullptr;
-  next_ = items_.size();
+  ahead_ = known_ = next_ = 0;
 }
 
 std::size_t Loop::LookAhead(std::size_t count) {
-  while (ahead_.size() < count && next_ < items_.size()) {
+  while (known_ - ahead_ < count && next_ < items_.size()) {
     const Value item = items_[next_++];
-    if (!condition_ || condition_(item)) ahead_.push_back(item);
+    if (!condition_ || condition_(item)) items_[known_++] = item;
   }
-  return ahead_.size();
+  return known_ - ahead_;
 }
 
 const Value* Loop::Attribute(Runtime& runtime, std::string_view name) {
@@ -86,7 +93,7 @@ const Value* Loop::Attribute(Runtime& runtime, std::string_view name) {
     return set(previous_ ? *previous_ : runtime.heap().NewUndefined("there is no previous item"));
   }
   if (name == "nextitem") {
-    return set(LookAhead(1) > 0 ? ahead_.front()
+    return set(LookAhead(1) > 0 ? items_[ahead_]
                                 : runtime.heap().NewUndefined("there is no next item"));
   }
   if (name == "cycle") return set(Value::Of(&runtime.heap().New<LoopCycle>(index_)));

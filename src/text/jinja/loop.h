@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -15,13 +14,13 @@ namespace stoker::text::jinja {
 class Loop : public Object {
  public:
   using Condition = std::function<bool(const Value& item)>;
-  /// An empty condition holds for all items.
-  Loop(std::vector<Value> items, Condition condition)
-      : items_(std::move(items)), condition_(std::move(condition)) {}
+  /// An empty condition holds for all items. Charges them to `heap` until Close.
+  Loop(Heap& heap, std::vector<Value> items, Condition condition);
 
   /// Moves on to the next item; none: the loop is over.
   std::optional<Value> Next();
-  /// Says that the statement has ended: the condition's names are gone.
+  /// Says that the statement has ended: the condition's names are gone, and no item is ahead. The
+  /// object itself stays, since the template may have kept it.
   void Close();
 
   [[nodiscard]] std::string_view TypeName() const override { return "LoopContext"; }
@@ -34,10 +33,13 @@ class Loop : public Object {
   // Looks `count` items ahead, or as far as there are items; how many are known now.
   std::size_t LookAhead(std::size_t count);
 
+  Heap& heap_;
   std::vector<Value> items_;
   Condition condition_;
-  std::size_t next_ = 0;     // the first of items_ that has not been asked about
-  std::deque<Value> ahead_;  // items known to come
+  // Items [ahead_, known_) are known to come; from next_ on, the condition has not been asked.
+  std::size_t ahead_ = 0;
+  std::size_t known_ = 0;
+  std::size_t next_ = 0;
   std::int64_t index_ = -1;
   Value current_;
   std::optional<Value> previous_;

@@ -8,12 +8,14 @@ namespace stoker::text::jinja {
 namespace {
 
 // Takes the named argument out of `named`, if it is there.
-std::optional<Value> Take(std::vector<std::pair<std::string, Value>>& named,
+std::optional<Value> Take(Runtime& runtime, std::vector<NamedArgument>& named,
                           std::string_view name) {
-  const auto found = std::find_if(named.begin(), named.end(),
-                                  [&](const auto& argument) { return argument.first == name; });
+  runtime.StepBytes(named.size() * sizeof(NamedArgument));
+  const auto found = std::find_if(named.begin(), named.end(), [&](const NamedArgument& argument) {
+    return argument.name.bytes() == name;
+  });
   if (found == named.end()) return std::nullopt;
-  const Value value = found->second;
+  const Value value = found->value;
   named.erase(found);
   return value;
 }
@@ -37,38 +39,37 @@ const Value* Macro::Attribute(Runtime& runtime, std::string_view name) {
 Value Macro::Call(Runtime& runtime, const Arguments& arguments) {
   const DepthGuard depth(runtime);
   const ScopeGuard guard(runtime, scope_);
-  Scope& scope = runtime.scope();
   const std::vector<MacroDefinition::Parameter>& parameters = definition_.parameters;
-  std::vector<std::pair<std::string, Value>> named = arguments.named;
+  std::vector<NamedArgument> named = arguments.named;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const MacroDefinition::Parameter& parameter = parameters[i];
     if (i < arguments.positional.size()) {
-      scope.Set(parameter.name, arguments.positional[i]);
-    } else if (const std::optional<Value> value = Take(named, parameter.name)) {
-      scope.Set(parameter.name, *value);
+      runtime.Assign(parameter.name, arguments.positional[i]);
+    } else if (const std::optional<Value> value = Take(runtime, named, parameter.name)) {
+      runtime.Assign(parameter.name, *value);
     } else if (parameter.otherwise != nullptr) {
-      scope.Set(parameter.name, parameter.otherwise->Evaluate(runtime));
+      runtime.Assign(parameter.name, parameter.otherwise->Evaluate(runtime));
     } else {
-      scope.Set(parameter.name, runtime.heap().NewUndefined(fmt::format(
-                                    "parameter '{}' was not provided", parameter.name)));
+      runtime.Assign(parameter.name, runtime.heap().NewUndefined(fmt::format(
+                                         "parameter '{}' was not provided", parameter.name)));
     }
   }
   if (definition_.takes_caller) {
-    const std::optional<Value> caller = Take(named, "caller");
-    scope.Set("caller", caller ? *caller : runtime.heap().NewUndefined("No caller defined"));
+    const std::optional<Value> caller = Take(runtime, named, "caller");
+    runtime.Assign("caller", caller ? *caller : runtime.heap().NewUndefined("No caller defined"));
   }
   if (definition_.takes_kwargs) {
     Dict& kwargs = runtime.heap().NewDict();
-    for (const auto& [name, value] : named) runtime.heap().Set(kwargs, name, value);
-    scope.Set("kwargs", Value::Of(&kwargs));
+    for (const auto& [name, value] : named) kwargs.Set(runtime, name, value);
+    runtime.Assign("kwargs", Value::Of(&kwargs));
   } else if (!named.empty()) {
-    Fail("macro '{}' takes no keyword argument '{}'", definition_.name, named[0].first);
+    Fail("macro '{}' takes no keyword argument '{}'", definition_.name, named[0].name.bytes());
   }
   const std::size_t taken = std::min(parameters.size(), arguments.positional.size());
   if (definition_.takes_varargs) {
     std::vector<Value> rest(arguments.positional.begin() + static_cast<std::ptrdiff_t>(taken),
                             arguments.positional.end());
-    scope.Set("varargs", runtime.heap().NewList(std::move(rest), List::Kind::kTuple));
+    runtime.Assign("varargs", runtime.heap().NewList(std::move(rest), List::Kind::kTuple));
   } else if (arguments.positional.size() > taken) {
     Fail("macro '{}' takes not more than {} argument(s)", definition_.name, parameters.size());
   }

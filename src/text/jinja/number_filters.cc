@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "text/jinja/arithmetic.h"
 #include "text/jinja/failure.h"
@@ -12,8 +13,8 @@ namespace stoker::text::jinja {
 namespace {
 
 // int(text, base) and float(text): white space around the number is fine, anything else is not.
-std::string Bare(const OriginText& text) {
-  std::string bare = Strip(text, Side::kBoth, nullptr).bytes();
+std::string Bare(Runtime& runtime, const OriginText& text) {
+  std::string bare = Strip(runtime, text, Side::kBoth, nullptr).bytes();
   std::erase(bare, '_');
   return bare;
 }
@@ -55,12 +56,12 @@ std::optional<std::int64_t> Truncated(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-Value IntFilter(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
+Value IntFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("int", arguments, {"default", "base"});
   RequireDefined(input);
   std::optional<std::int64_t> value;
   if (input.IsString()) {
-    const std::string bare = Bare(input.text());
+    const std::string bare = Bare(runtime, input.text());
     value = ParseInt(bare, bound.Int(1, 10));
     if (!value) {
       if (const auto real = ParseFloat(bare)) value = Truncated(*real);
@@ -74,12 +75,12 @@ Value IntFilter(Runtime& /*runtime*/, const Value& input, const Arguments& argum
   return bound[0].IsUndefined() ? Value::Int(0) : bound[0];
 }
 
-Value FloatFilter(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) {
+Value FloatFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("float", arguments, {"default"});
   RequireDefined(input);
   if (input.IsNumber()) return Value::Float(input.AsFloat());
   if (input.IsString()) {
-    if (const auto value = ParseFloat(Bare(input.text()))) return Value::Float(*value);
+    if (const auto value = ParseFloat(Bare(runtime, input.text()))) return Value::Float(*value);
   }
   return bound[0].IsUndefined() ? Value::Float(0) : bound[0];
 }
@@ -90,6 +91,25 @@ Value Abs(Runtime& /*runtime*/, const Value& input, const Arguments& arguments) 
   if (!input.IsNumber()) Fail("bad operand type for abs(): '{}'", TypeName(input));
   if (input.IsFloat()) return Value::Float(std::abs(input.real()));
   return input.AsInt() < 0 ? Negate(input) : Value::Int(input.AsInt());
+}
+
+// Rounds off so many digits of an integer, halves to even.
+std::int64_t RoundOff(std::int64_t value, std::int64_t digits) {
+  std::uint64_t unit = 1;
+  for (std::int64_t i = 0; i < digits; ++i) {
+    if (__builtin_mul_overflow(unit, std::uint64_t{10}, &unit)) return 0;
+  }
+  const auto bits = static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude = value < 0 ? ~bits + 1 : bits;
+  const std::uint64_t rest = magnitude % unit;
+  std::uint64_t rounded = magnitude - rest;
+  const bool is_odd = magnitude / unit % 2 == 1;
+  if (rest > unit - rest || (rest == unit - rest && is_odd)) rounded += unit;
+  if (rounded > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    Fail("integer overflow: the result needs more than 64 bits");
+  }
+  const auto result = static_cast<std::int64_t>(rounded);
+  return value < 0 ? -result : result;
 }
 
 double RoundTo(double value, std::int64_t precision) {
@@ -112,9 +132,8 @@ Value Round(Runtime& /*runtime*/, const Value& input, const Arguments& arguments
   const std::int64_t precision = std::clamp<std::int64_t>(bound.Int(0, 0), -300, 300);
   const std::string method = bound.Has(1) ? bound.Text(1).bytes() : "common";
   if (method == "common") {
-    if (!input.IsFloat() && precision >= 0) return Value::Int(input.AsInt());
-    const double rounded = RoundTo(input.AsFloat(), precision);
-    return input.IsFloat() ? Value::Float(rounded) : Value::Int(static_cast<std::int64_t>(rounded));
+    return input.IsFloat() ? Value::Float(RoundTo(input.real(), precision))
+                           : Value::Int(RoundOff(input.AsInt(), -precision));
   }
   if (method != "ceil" && method != "floor") Fail("method must be common, ceil or floor");
   const double scale = std::pow(10.0, static_cast<double>(precision));

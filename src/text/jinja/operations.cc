@@ -6,6 +6,7 @@
 
 #include "text/jinja/failure.h"
 #include "text/jinja/methods.h"
+#include "text/jinja/text_functions.h"
 #include "text/jinja/unicode.h"
 
 namespace stoker::text::jinja {
@@ -20,20 +21,32 @@ bool SameKind(const List& a, const List& b) {
 bool EqualDicts(Runtime& runtime, const Dict& a, const Dict& b) {
   if (a.size() != b.size()) return false;
   return std::all_of(a.entries().begin(), a.entries().end(), [&](const Dict::Entry& entry) {
-    const Value* other = b.Find(entry.first);
+    const Value* other = b.Find(runtime, entry.first);
     return other != nullptr && Equal(runtime, entry.second, *other);
   });
 }
 
-int Sign(bool less, bool greater) {
-  return less ? -1 : (greater ? 1 : 0);
+// Exact, where a conversion to float would round the integer.
+std::partial_ordering CompareIntFloat(std::int64_t integer, double real) {
+  constexpr double kBeyond = 9223372036854775808.0;  // 2^63
+  if (real >= kBeyond) return std::partial_ordering::less;
+  if (real < -kBeyond) return std::partial_ordering::greater;
+  if (std::isnan(real)) return std::partial_ordering::unordered;
+  const double whole = std::trunc(real);
+  const std::strong_ordering order = integer <=> static_cast<std::int64_t>(whole);
+  return std::is_neq(order) ? std::partial_ordering(order) : whole <=> real;
 }
 
-int CompareNumbers(const Value& a, const Value& b) {
-  if (a.IsFloat() || b.IsFloat()) {
-    return Sign(a.AsFloat() < b.AsFloat(), a.AsFloat() > b.AsFloat());
-  }
-  return Sign(a.AsInt() < b.AsInt(), a.AsInt() > b.AsInt());
+std::partial_ordering Reversed(std::partial_ordering order) {
+  if (std::is_lt(order)) return std::partial_ordering::greater;
+  return std::is_gt(order) ? std::partial_ordering::less : order;
+}
+
+std::partial_ordering CompareNumbers(const Value& a, const Value& b) {
+  if (a.IsFloat() && b.IsFloat()) return a.real() <=> b.real();
+  if (a.IsFloat()) return Reversed(CompareIntFloat(b.AsInt(), a.real()));
+  if (b.IsFloat()) return CompareIntFloat(a.AsInt(), b.real());
+  return a.AsInt() <=> b.AsInt();
 }
 
 // The place in a sequence of `size` that an index names; negative ones count from the end.
@@ -50,14 +63,12 @@ Value MissingItem(Runtime& runtime, const Value& value, std::string_view name) {
 
 Value CharacterAt(Runtime& runtime, const Value& text, std::int64_t index) {
   const OriginText& from = text.text();
-  runtime.StepBytes(from.size());
-  if (IsAscii(from.bytes())) {
-    const auto at = Position(index, from.size());
-    return at ? runtime.heap().NewText(from.Slice(*at, *at + 1)) : Value();
-  }
-  const std::vector<std::size_t> offsets = CodePointOffsets(from.bytes());
-  const auto at = Position(index, offsets.size() - 1);
-  return at ? runtime.heap().NewText(from.Slice(offsets[*at], offsets[*at + 1])) : Value();
+  const auto at = Position(index, Length(runtime, text));
+  if (!at) return Value();
+  if (IsAscii(from.bytes())) return runtime.heap().NewText(from.Slice(*at, *at + 1));
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < *at; ++i) begin += CodePointAt(from.bytes(), begin).bytes;
+  return runtime.heap().NewText(from.Slice(begin, begin + CodePointAt(from.bytes(), begin).bytes));
 }
 
 Value Attribute(Runtime& runtime, const Value& value, std::string_view name) {
@@ -146,11 +157,7 @@ bool Truthy(const Value& value) {
 bool Equal(Runtime& runtime, const Value& a, const Value& b) {
   const DepthGuard guard(runtime);
   runtime.Step();
-  if (a.IsNumber() && b.IsNumber()) {
-    if (a.IsFloat() && std::isnan(a.real())) return false;
-    if (b.IsFloat() && std::isnan(b.real())) return false;
-    return CompareNumbers(a, b) == 0;
-  }
+  if (a.IsNumber() && b.IsNumber()) return std::is_eq(CompareNumbers(a, b));
   if (a.type() != b.type()) return false;
   switch (a.type()) {
     case Type::kString:
@@ -174,7 +181,8 @@ bool Equal(Runtime& runtime, const Value& a, const Value& b) {
   }
 }
 
-int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Value& b) {
+std::partial_ordering Compare(Runtime& runtime, std::string_view symbol, const Value& a,
+                              const Value& b) {
   const DepthGuard guard(runtime);
   runtime.Step();
   RequireDefined(a);
@@ -183,8 +191,7 @@ int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Val
   if (a.IsString() && b.IsString()) {
     runtime.StepBytes(std::min(a.text().size(), b.text().size()));
     // The bytes of UTF-8 sort as code points do.
-    const int order = a.bytes().compare(b.bytes());
-    return Sign(order<0, order> 0);
+    return a.bytes() <=> b.bytes();
   }
   if (a.IsList() && b.IsList() && SameKind(a.list(), b.list()) && a.list().IsSequence()) {
     const std::vector<Value>& left = a.list().items;
@@ -192,9 +199,15 @@ int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Val
     for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
       if (!Equal(runtime, left[i], right[i])) return Compare(runtime, symbol, left[i], right[i]);
     }
-    return Sign(left.size() < right.size(), left.size() > right.size());
+    return left.size() <=> right.size();
   }
   Fail("'{}' not supported between instances of '{}' and '{}'", symbol, TypeName(a), TypeName(b));
+}
+
+bool SortsBefore(Runtime& runtime, const Value& a, const Value& b) {
+  const std::partial_ordering order = Compare(runtime, "<", a, b);
+  if (order == std::partial_ordering::unordered) Fail("nan has no place in an order");
+  return std::is_lt(order);
 }
 
 bool Contains(Runtime& runtime, const Value& container, const Value& item) {
@@ -203,10 +216,10 @@ bool Contains(Runtime& runtime, const Value& container, const Value& item) {
     if (!item.IsString()) {
       Fail("'in <string>' requires string as left operand, not {}", TypeName(item));
     }
-    runtime.StepBytes(container.text().size());
-    return container.bytes().find(item.bytes()) != std::string::npos;
+    StepSearch(runtime, container.bytes(), item.bytes());
+    return FindText(container.bytes(), item.bytes()) != std::string::npos;
   }
-  if (container.IsDict()) return container.dict().Find(item) != nullptr;
+  if (container.IsDict()) return container.dict().Find(runtime, item) != nullptr;
   if (container.IsList() && container.list().kind != List::Kind::kIterator) {
     const std::vector<Value>& items = container.list().items;
     return std::any_of(items.begin(), items.end(),
@@ -225,7 +238,7 @@ std::size_t Length(Runtime& runtime, const Value& value) {
     case Type::kUndefined:
       return 0;
     case Type::kString:
-      runtime.StepBytes(value.text().size());
+      runtime.StepBytes(8 * value.text().size());
       return CountCodePoints(value.bytes());
     case Type::kDict:
       return value.dict().size();
@@ -265,10 +278,13 @@ std::vector<Value> Iterate(Runtime& runtime, const Value& value) {
       List& list = value.list();
       if (list.kind == List::Kind::kIterator && std::exchange(list.consumed, true)) return items;
       runtime.StepBytes(list.items.size() * sizeof(Value));
+      // Once more for what the caller makes of them.
+      runtime.heap().Require(2 * list.items.size() * sizeof(Value));
       return list.items;
     }
     case Type::kDict:
       runtime.StepBytes(value.dict().size() * sizeof(Value));
+      runtime.heap().Require(2 * value.dict().size() * sizeof(Value));
       for (const auto& [key, unused] : value.dict().entries()) items.push_back(key);
       return items;
     default:
@@ -289,7 +305,7 @@ Value GetItem(Runtime& runtime, const Value& value, const Value& key) {
   RequireDefined(value);
   if (value.IsDict() && !key.IsUndefined() && !key.IsDict() &&
       !(key.IsList() && key.list().kind != List::Kind::kTuple)) {
-    if (const Value* found = value.dict().Find(key)) return *found;
+    if (const Value* found = value.dict().Find(runtime, key)) return *found;
   } else if ((key.IsInt() || key.IsBool()) && value.IsList() && value.list().IsSequence()) {
     const std::vector<Value>& items = value.list().items;
     if (const auto at = Position(key.AsInt(), items.size())) return items[*at];
@@ -333,7 +349,10 @@ Value Slice(Runtime& runtime, const Value& value, const SliceBounds& bounds) {
   std::vector<std::size_t> offsets;  // of a text's characters, unless those are its bytes
   if (is_text) {
     runtime.StepBytes(value.text().size() * (IsAscii(value.bytes()) ? 1 : sizeof(std::size_t)));
-    if (!IsAscii(value.bytes())) offsets = CodePointOffsets(value.bytes());
+    if (!IsAscii(value.bytes())) {
+      runtime.heap().Require(value.text().size() * sizeof(std::size_t));
+      offsets = CodePointOffsets(value.bytes());
+    }
   }
   const auto length = static_cast<std::int64_t>(
       is_text ? (offsets.empty() ? value.text().size() : offsets.size() - 1)
@@ -358,6 +377,7 @@ Value Slice(Runtime& runtime, const Value& value, const SliceBounds& bounds) {
     return runtime.heap().NewMarkupLike(
         value, start < stop ? value.text().Slice(byte(start), byte(stop)) : OriginText());
   }
+  if (!is_text) runtime.heap().Require(value.list().items.size() * sizeof(Value));
   OriginText text;
   std::vector<Value> items;
   for (std::int64_t i = start; step > 0 ? i < stop : i > stop;) {

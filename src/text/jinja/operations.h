@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -21,9 +22,12 @@ void RequireDefined(const Value& value);
 bool Truthy(const Value& value);
 /// a == b
 bool Equal(Runtime& runtime, const Value& a, const Value& b);
-/// Below, at or above zero as a <, == or > b. Only for two numbers, strings or sequences; `symbol`
-/// is the operator for the message.
-int Compare(Runtime& runtime, std::string_view symbol, const Value& a, const Value& b);
+/// How a is ordered with b. Only for two numbers, strings or sequences; `symbol` is the operator
+/// for the message.
+std::partial_ordering Compare(Runtime& runtime, std::string_view symbol, const Value& a,
+                              const Value& b);
+/// a < b, for sorting: fails where one is nan, which no order has a place for.
+bool SortsBefore(Runtime& runtime, const Value& a, const Value& b);
 /// item in container
 bool Contains(Runtime& runtime, const Value& container, const Value& item);
 /// len(value)

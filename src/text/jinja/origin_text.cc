@@ -13,6 +13,10 @@ bool OriginText::TrustedAt(std::size_t at) const {
   return first_ != (FlipAfter(at) % 2 == 1);
 }
 
+bool OriginText::Trusted(std::size_t begin, std::size_t end) const {
+  return begin >= end || (TrustedAt(begin) && FlipAfter(begin) == FlipAfter(end - 1));
+}
+
 void OriginText::Append(std::string_view text, bool trusted) {
   if (text.empty()) return;
   if (bytes_.empty()) {

@@ -17,8 +17,15 @@ class OriginText {
   [[nodiscard]] const std::string& bytes() const { return bytes_; }
   [[nodiscard]] std::size_t size() const { return bytes_.size(); }
   [[nodiscard]] bool empty() const { return bytes_.empty(); }
+  /// What the text takes beside the object itself.
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return bytes_.size() + flips_.size() * sizeof(flips_[0]);
+  }
   /// Whether the byte at `at`, which must exist, is the template's.
   [[nodiscard]] bool TrustedAt(std::size_t at) const;
+
+  /// Whether all bytes in [begin, end) are the template's.
+  [[nodiscard]] bool Trusted(std::size_t begin, std::size_t end) const;
 
   void Append(std::string_view text, bool trusted);
   void Append(const OriginText& text) { AppendSlice(text, 0, text.size()); }

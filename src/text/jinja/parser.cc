@@ -191,7 +191,7 @@ Target Parser::ParseTargetItem() {
   if (std::ranges::find(kReserved, target.name) != std::end(kReserved)) {
     FailAt(line, "cannot assign to '{}'", target.name);
   }
-  if (tokens_.SkipOperator(".")) target.attribute = tokens_.ExpectAnyName();
+  if (tokens_.SkipOperator(".")) target.attribute = OriginText(tokens_.ExpectAnyName(), true);
   return target;
 }
 

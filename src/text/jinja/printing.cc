@@ -13,6 +13,8 @@ namespace {
 
 // Punctuation that the value's shape asked for: as little to be trusted as the value.
 constexpr bool kData = false;
+// What a piece of another origin adds to the memory of the text around it.
+constexpr std::size_t kFlipBytes = 2 * sizeof(std::size_t);
 
 void AppendQuoted(Runtime& runtime, const OriginText& text, OriginText& out) {
   runtime.StepBytes(text.size());
@@ -40,6 +42,7 @@ void AppendQuoted(Runtime& runtime, const OriginText& text, OriginText& out) {
     if (escape.empty()) {
       out.AppendSlice(text, at, at + c.bytes);
     } else {
+      runtime.heap().Charge(escape.size() + kFlipBytes);
       out.Append(escape, kData);
     }
     at += c.bytes;
@@ -79,13 +82,13 @@ void AppendItems(Runtime& runtime, const List& list, OriginText& out) {
 
 void AppendRepr(Runtime& runtime, const Value& value, OriginText& out) {
   const DepthGuard guard(runtime);
-  runtime.heap().Charge(16);
+  runtime.heap().Charge(16 + kFlipBytes);
   switch (value.type()) {
     case Type::kUndefined:
       out.Append("Undefined", kData);
       return;
     case Type::kString:
-      runtime.heap().Charge(value.text().size());
+      runtime.heap().Charge(value.text().memory_bytes());
       if (value.is_markup()) out.Append("Markup(", kData);
       AppendQuoted(runtime, value.text(), out);
       if (value.is_markup()) out.Append(")", kData);
@@ -95,9 +98,9 @@ void AppendRepr(Runtime& runtime, const Value& value, OriginText& out) {
       if (list.kind == List::Kind::kIterator) {
         out.Append("<generator>", kData);
       } else if (list.kind == List::Kind::kRange) {
-        const std::int64_t end = list.items.empty() ? 0 : list.items.back().integer() + 1;
-        const std::int64_t start = list.items.empty() ? 0 : list.items.front().integer();
-        out.Append(fmt::format("range({}, {})", start, end), kData);
+        const auto& [start, stop, step] = list.range;
+        const std::string step_text = step == 1 ? "" : fmt::format(", {}", step);
+        out.Append(fmt::format("range({}, {}{})", start, stop, step_text), kData);
       } else {
         AppendItems(runtime, list, out);
       }
@@ -153,7 +156,10 @@ std::string FloatRepr(double value) {
 }
 
 OriginText ToText(Runtime& runtime, const Value& value) {
-  if (value.IsString()) return value.text();
+  if (value.IsString()) {
+    runtime.StepBytes(value.text().size());
+    return value.text();
+  }
   if (value.IsList() || value.IsDict()) return ToRepr(runtime, value);
   return OriginText(ScalarText(value), true);
 }
@@ -168,7 +174,9 @@ Value ToStringValue(Runtime& runtime, const Value& value) {
   return value.IsString() ? value : runtime.heap().NewText(ToText(runtime, value));
 }
 
-OriginText EscapeHtml(const OriginText& text) {
+OriginText EscapeHtml(Runtime& runtime, const OriginText& text) {
+  runtime.StepBytes(8 * text.size());
+  runtime.heap().Require(5 * text.memory_bytes());  // each becomes at most 5 bytes
   OriginText out;
   for (std::size_t at = 0; at < text.size(); ++at) {
     std::string_view escape;

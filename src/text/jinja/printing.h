@@ -21,7 +21,7 @@ Value ToStringValue(Runtime& runtime, const Value& value);
 /// Python's repr of a float: the shortest digits that read back the same.
 std::string FloatRepr(double value);
 /// HTML-escapes & < > ' " as markupsafe does.
-OriginText EscapeHtml(const OriginText& text);
+OriginText EscapeHtml(Runtime& runtime, const OriginText& text);
 
 struct JsonStyle {
   std::optional<std::string> indent;  ///< of one level; none: all in one line

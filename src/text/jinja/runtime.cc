@@ -12,21 +12,12 @@ const Value* Scope::Find(std::string_view name) const {
   return nullptr;
 }
 
-void Scope::Set(std::string_view name, const Value& value) {
-  for (auto& [key, old] : names) {
-    if (key == name) {
-      old = value;
-      return;
-    }
-  }
-  names.emplace_back(name, value);
-}
-
 Runtime::Runtime(const RenderLimits& limits, std::optional<CivilTime> now)
     : limits_(limits), now_(now), heap_(limits.memory_bytes) {}
 
 Value Runtime::Lookup(std::string_view name) {
   for (const Scope* scope = scope_; scope != nullptr; scope = scope->parent) {
+    StepNames(scope->names.size());
     if (const Value* found = scope->Find(name)) return *found;
   }
   if (const Value* found = variables_.Find(name)) return *found;
@@ -34,13 +25,26 @@ Value Runtime::Lookup(std::string_view name) {
   return heap_.NewUndefined(fmt::format("'{}' is undefined", name));
 }
 
+void Runtime::Assign(std::string_view name, const Value& value) {
+  std::vector<std::pair<std::string_view, Value>>& names = scope_->names;
+  StepNames(names.size());
+  for (auto& [key, old] : names) {
+    if (key == name) {
+      old = value;
+      return;
+    }
+  }
+  heap_.Charge(2 * sizeof(names[0]));
+  names.emplace_back(name, value);
+}
+
 void Runtime::Write(std::string_view text, bool trusted) {
-  heap_.Charge(text.size());
+  heap_.Charge(text.size() + sizeof(std::size_t));
   output_->Append(text, trusted);
 }
 
 void Runtime::Write(const OriginText& text) {
-  heap_.Charge(text.size());
+  heap_.Charge(text.memory_bytes() + sizeof(std::size_t));
   output_->Append(text);
 }
 

@@ -10,10 +10,6 @@
 namespace stoker::text::jinja {
 namespace {
 
-Value Iterator(Runtime& runtime, std::vector<Value> items) {
-  return runtime.heap().NewList(std::move(items), List::Kind::kIterator);
-}
-
 Arguments Without(const Arguments& arguments, std::size_t count) {
   Arguments rest = arguments;
   rest.positional.erase(rest.positional.begin(),
@@ -29,7 +25,7 @@ const std::string& NameArgument(const Arguments& arguments, std::size_t i) {
 // map(attribute='name', default=…) or map('filter', arguments…)
 Value Map(Runtime& runtime, const Value& input, const Arguments& arguments) {
   std::vector<Value> mapped;
-  if (!Truthy(input)) return Iterator(runtime, {});  // None too
+  if (!Truthy(input)) return runtime.heap().NewIterator({});  // None too
   if (arguments.positional.empty()) {
     const Bound bound("map", arguments, {"attribute", "default"});
     if (bound[0].IsUndefined()) Fail("map requires a filter argument");
@@ -43,7 +39,7 @@ Value Map(Runtime& runtime, const Value& input, const Arguments& arguments) {
       mapped.push_back(ApplyFilter(runtime, filter, item, rest));
     }
   }
-  return Iterator(runtime, std::move(mapped));
+  return runtime.heap().NewIterator(std::move(mapped));
 }
 
 // select('test', arguments…), with_attribute: selectattr('name', 'test', arguments…)
@@ -54,14 +50,14 @@ Value SelectFilter(Runtime& runtime, const Value& input, const Arguments& argume
   const bool has_test = arguments.positional.size() > kTest;
   const Arguments rest = has_test ? Without(arguments, kTest + 1) : Arguments();
   std::vector<Value> selected;
-  if (!Truthy(input)) return Iterator(runtime, {});  // None too
+  if (!Truthy(input)) return runtime.heap().NewIterator({});  // None too
   for (const Value& item : Iterate(runtime, input)) {
     const Value value = with_attribute ? GetPath(runtime, item, arguments.positional[0]) : item;
     const bool holds =
         has_test ? RunTest(runtime, NameArgument(arguments, kTest), value, rest) : Truthy(value);
     if (holds == wanted) selected.push_back(item);
   }
-  return Iterator(runtime, std::move(selected));
+  return runtime.heap().NewIterator(std::move(selected));
 }
 
 // What an item is sorted or compared by.
@@ -107,14 +103,15 @@ class SortKey {
 // The order in which stable sorting by key puts the items.
 std::vector<Value> Sorted(Runtime& runtime, const std::vector<Value>& items, const SortKey& key,
                           bool reverse) {
+  runtime.heap().Require(items.size() * (2 * sizeof(Value) + 2 * sizeof(std::size_t)));
   std::vector<Value> keys;
   keys.reserve(items.size());
   for (const Value& item : items) keys.push_back(key.Of(item));
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return reverse ? Compare(runtime, "<", keys[b], keys[a]) < 0
-                   : Compare(runtime, "<", keys[a], keys[b]) < 0;
+    return reverse ? SortsBefore(runtime, keys[b], keys[a])
+                   : SortsBefore(runtime, keys[a], keys[b]);
   });
   std::vector<Value> sorted;
   sorted.reserve(items.size());
@@ -149,25 +146,27 @@ Value Unique(Runtime& runtime, const Value& input, const Arguments& arguments) {
   std::vector<Value> kept;
   for (const Value& item : Iterate(runtime, input)) {
     const Value of = key.Of(item);
-    if (seen.Find(of) != nullptr) continue;
-    runtime.heap().Set(seen, of, Value());
+    if (seen.Find(runtime, of) != nullptr) continue;
+    seen.Set(runtime, of, Value());
     kept.push_back(item);
   }
-  return Iterator(runtime, std::move(kept));
+  return runtime.heap().NewIterator(std::move(kept));
 }
 
 // min and max: the first of those that nothing beats.
-template <int wanted_sign>
+template <FunctionName name, bool wants_least>
 Value Extreme(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound("min", arguments, {"case_sensitive", "attribute"});
+  const Bound bound(name.view(), arguments, {"case_sensitive", "attribute"});
   const SortKey key(runtime, bound[1], bound.Bool(0, false));
   std::optional<Value> best;
   Value best_key;
   for (const Value& item : Iterate(runtime, input)) {
     const Value of = key.Of(item);
-    if (best && Compare(runtime, wanted_sign < 0 ? "<" : ">", of, best_key) * wanted_sign <= 0) {
-      continue;
-    }
+    const auto beats = [&] {
+      return wants_least ? std::is_lt(Compare(runtime, "<", of, best_key))
+                         : std::is_gt(Compare(runtime, ">", of, best_key));
+    };
+    if (best && !beats()) continue;
     best = item;
     best_key = of;
   }
@@ -200,8 +199,8 @@ const FilterTable& SelectionFilters() {
       {"dictsort", DictSort},
       {"groupby", GroupBy},
       {"map", Map},
-      {"max", Extreme<1>},
-      {"min", Extreme<-1>},
+      {"max", Extreme<"max", false>},
+      {"min", Extreme<"min", true>},
       {"reject", SelectFilter<false, false>},
       {"rejectattr", SelectFilter<true, false>},
       {"select", SelectFilter<false, true>},

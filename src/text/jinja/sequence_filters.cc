@@ -10,10 +10,6 @@
 namespace stoker::text::jinja {
 namespace {
 
-Value Iterator(Runtime& runtime, std::vector<Value> items) {
-  return runtime.heap().NewList(std::move(items), List::Kind::kIterator);
-}
-
 Value Default(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("default", arguments, {"default_value", "boolean"});
   const bool keep = bound.Bool(1, false) ? Truthy(input) : !input.IsUndefined();
@@ -68,7 +64,7 @@ Value Reverse(Runtime& runtime, const Value& input, const Arguments& arguments) 
   }
   std::vector<Value> items = Iterate(runtime, input);
   std::reverse(items.begin(), items.end());
-  return Iterator(runtime, std::move(items));
+  return runtime.heap().NewIterator(std::move(items));
 }
 
 Value Join(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -79,7 +75,7 @@ Value Join(Runtime& runtime, const Value& input, const Arguments& arguments) {
   for (const Value& item : Iterate(runtime, input)) {
     const Value part = bound.Has(1) ? GetPath(runtime, item, bound[1]) : item;
     const OriginText text = ToText(runtime, part);
-    runtime.heap().Charge(text.size() + separator.size());
+    runtime.heap().Charge(text.memory_bytes() + separator.memory_bytes());
     if (!first) joined.Append(separator);
     first = false;
     joined.Append(text);
@@ -97,7 +93,7 @@ Value Items(Runtime& runtime, const Value& input, const Arguments& arguments) {
   } else if (!input.IsUndefined()) {
     Fail("Can only get item pairs from a mapping.");
   }
-  return Iterator(runtime, std::move(pairs));
+  return runtime.heap().NewIterator(std::move(pairs));
 }
 
 // Lists of `size` items; the last one is filled up where there is something to fill it with.
@@ -119,7 +115,7 @@ Value Batch(Runtime& runtime, const Value& input, const Arguments& arguments) {
     }
     batches.push_back(runtime.heap().NewList(std::move(batch)));
   }
-  return Iterator(runtime, std::move(batches));
+  return runtime.heap().NewIterator(std::move(batches));
 }
 
 Value Sum(Runtime& runtime, const Value& input, const Arguments& arguments) {

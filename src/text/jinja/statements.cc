@@ -27,13 +27,12 @@ void Target::Assign(Runtime& runtime, const Value& value) const {
     }
     for (std::size_t i = 0; i < tuple.size(); ++i) tuple[i].Assign(runtime, items[i]);
   } else if (attribute.empty()) {
-    runtime.heap().Charge(sizeof(Value));
-    runtime.scope().Set(name, value);
+    runtime.Assign(name, value);
   } else {
     const Value object = runtime.Lookup(name);
     auto* const space = object.IsObject() ? dynamic_cast<Namespace*>(&object.object()) : nullptr;
     if (space == nullptr) Fail("cannot assign attribute on non-namespace object");
-    runtime.heap().Set(space->attributes(), attribute, value);
+    space->attributes().Set(runtime, Value::Of(&attribute), value);
   }
 }
 
@@ -71,13 +70,14 @@ Flow ForStatement::Run(Runtime& runtime) const {
   }
   const Value items = parts_.items->Evaluate(runtime);
   runtime.set_line(line());
-  auto& loop = runtime.heap().New<Loop>(Iterate(runtime, items), std::move(condition));
+  auto& loop =
+      runtime.heap().New<Loop>(runtime.heap(), Iterate(runtime, items), std::move(condition));
   bool is_empty = true;
   while (const std::optional<Value> item = loop.Next()) {
     is_empty = false;
     const ScopeGuard guard(runtime, outer);
     runtime.Step();
-    runtime.scope().Set("loop", Value::Of(&loop));
+    runtime.Assign("loop", Value::Of(&loop));
     parts_.target.Assign(runtime, *item);
     if (parts_.body.Execute(runtime) == Flow::kBreak) break;
   }
@@ -128,13 +128,13 @@ Flow WithStatement::Run(Runtime& runtime) const {
 
 Flow MacroStatement::Run(Runtime& runtime) const {
   const Value macro = Value::Of(&runtime.heap().New<Macro>(definition_, runtime.scope()));
-  runtime.scope().Set(definition_.name, macro);
+  runtime.Assign(definition_.name, macro);
   return Flow::kNext;
 }
 
 Flow CallStatement::Run(Runtime& runtime) const {
   const Value caller = Value::Of(&runtime.heap().New<Macro>(caller_, runtime.scope()));
-  const Value result = call_->CallWith(runtime, std::pair(std::string("caller"), caller));
+  const Value result = call_->CallWith(runtime, NamedArgument{Value::Of(&parameter_), caller});
   runtime.Write(ToText(runtime, result));
   return Flow::kNext;
 }

@@ -48,7 +48,7 @@ struct Block {
 /// What `set` and `for` assign to: a name, an attribute of a namespace, or several in a tuple.
 struct Target {
   std::string name;
-  std::string attribute;      ///< of the namespace `name`, if not empty
+  OriginText attribute;       ///< of the namespace `name`, if not empty
   std::vector<Target> tuple;  ///< not empty: the parts of a tuple, and `name` is empty
 
   void Assign(Runtime& runtime, const Value& value) const;
@@ -211,6 +211,7 @@ class CallStatement : public Statement {
  private:
   std::unique_ptr<const CallExpression> call_;
   MacroDefinition caller_;
+  OriginText parameter_{"caller", true};
 };
 
 /// {% break %} and {% continue %}

@@ -9,6 +9,7 @@
 #include "text/jinja/printing.h"
 #include "text/jinja/text_functions.h"
 #include "text/jinja/unicode.h"
+#include "text/utf8.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -17,16 +18,16 @@ Value Make(Runtime& runtime, const Value& self, OriginText text) {
   return runtime.heap().NewMarkupLike(self, std::move(text));
 }
 
-template <Side side>
+template <FunctionName name, Side side>
 Value StripMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("strip", arguments, {"chars"});
-  runtime.StepBytes(self.text().size());
-  return Make(runtime, self, Strip(self.text(), side, bound.Has(0) ? &bound.Text(0) : nullptr));
+  const Bound bound(name.view(), arguments, {"chars"});
+  return Make(runtime, self,
+              Strip(runtime, self.text(), side, bound.Has(0) ? &bound.Text(0) : nullptr));
 }
 
-template <Case to>
+template <FunctionName name, Case to>
 Value CaseMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("upper", arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   return Make(runtime, self, ChangeCase(self.text(), to));
 }
@@ -56,7 +57,7 @@ Value SplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_splits)
   Pieces pieces(runtime, self);
   std::size_t at = 0;
   while (true) {
-    while (at < text.size() && IsSpace(CodePointAt(text, at).value)) {
+    while (at < text.size() && IsPythonSpace(CodePointAt(text, at).value)) {
       at += CodePointAt(text, at).bytes;
     }
     if (at == text.size()) return pieces.Take();
@@ -65,7 +66,7 @@ Value SplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_splits)
       pieces.Add(at, text.size());
       return pieces.Take();
     }
-    while (end < text.size() && !IsSpace(CodePointAt(text, end).value)) {
+    while (end < text.size() && !IsPythonSpace(CodePointAt(text, end).value)) {
       end += CodePointAt(text, end).bytes;
     }
     pieces.Add(at, end);
@@ -78,7 +79,7 @@ Value RightSplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_sp
   Pieces pieces(runtime, self);
   std::size_t end = text.size();
   while (true) {
-    while (end > 0 && IsSpace(CodePointBefore(text, end).value)) {
+    while (end > 0 && IsPythonSpace(CodePointBefore(text, end).value)) {
       end -= CodePointBefore(text, end).bytes;
     }
     if (end == 0) return pieces.TakeReversed();
@@ -87,7 +88,7 @@ Value RightSplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_sp
       pieces.Add(0, end);
       return pieces.TakeReversed();
     }
-    while (begin > 0 && !IsSpace(CodePointBefore(text, begin).value)) {
+    while (begin > 0 && !IsPythonSpace(CodePointBefore(text, begin).value)) {
       begin -= CodePointBefore(text, begin).bytes;
     }
     pieces.Add(begin, end);
@@ -95,18 +96,19 @@ Value RightSplitAtSpace(Runtime& runtime, const Value& self, std::int64_t max_sp
   }
 }
 
-template <bool from_right>
+template <FunctionName name, bool from_right>
 Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(from_right ? "rsplit" : "split", arguments, {"sep", "maxsplit"});
+  const Bound bound(name.view(), arguments, {"sep", "maxsplit"});
   std::int64_t max_splits = bound.Int(1, -1);
-  runtime.StepBytes(self.text().size());
   if (!bound.Has(0)) {
+    runtime.StepBytes(8 * self.text().size());
     return from_right ? RightSplitAtSpace(runtime, self, max_splits)
                       : SplitAtSpace(runtime, self, max_splits);
   }
   const std::string& text = self.bytes();
   const std::string& separator = bound.Text(0).bytes();
   if (separator.empty()) Fail("empty separator");
+  StepSearch(runtime, text, separator, from_right);
   Pieces pieces(runtime, self);
   if (from_right) {
     std::size_t end = text.size();
@@ -121,7 +123,7 @@ Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& argument
   }
   std::size_t at = 0;
   while (max_splits-- != 0) {
-    const std::size_t found = text.find(separator, at);
+    const std::size_t found = FindText(text, separator, at);
     if (found == std::string::npos) break;
     pieces.Add(at, found);
     at = found + separator.size();
@@ -133,22 +135,23 @@ Value SplitMethod(Runtime& runtime, const Value& self, const Arguments& argument
 Value SplitLinesMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("splitlines", arguments, {"keepends"});
   runtime.StepBytes(8 * self.text().size());
-  std::vector<Value> lines;
-  for (OriginText& line : SplitLines(self.text(), bound.Bool(0, false))) {
-    lines.push_back(Make(runtime, self, std::move(line)));
-  }
-  return runtime.heap().NewList(std::move(lines));
+  const bool keep_ends = bound.Bool(0, false);
+  Pieces lines(runtime, self);
+  ForEachLine(self.text(), [&](std::size_t begin, std::size_t end, std::size_t next) {
+    lines.Add(begin, keep_ends ? next : end);
+  });
+  return lines.Take();
 }
 
-template <bool from_right>
+template <FunctionName name, bool from_right>
 Value PartitionMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(from_right ? "rpartition" : "partition", arguments, {"sep"}, 1);
+  const Bound bound(name.view(), arguments, {"sep"}, 1);
   const OriginText& text = self.text();
   const std::string& separator = bound.Text(0).bytes();
   if (separator.empty()) Fail("empty separator");
-  runtime.StepBytes(text.size());
+  StepSearch(runtime, text.bytes(), separator, from_right);
   const std::size_t found =
-      from_right ? text.bytes().rfind(separator) : text.bytes().find(separator);
+      from_right ? text.bytes().rfind(separator) : FindText(text.bytes(), separator);
   const bool missing = found == std::string::npos;
   const std::size_t begin = missing ? (from_right ? 0 : text.size()) : found;
   const std::size_t end = missing ? begin : found + separator.size();
@@ -158,22 +161,22 @@ Value PartitionMethod(Runtime& runtime, const Value& self, const Arguments& argu
   return runtime.heap().NewList(std::move(parts), List::Kind::kTuple);
 }
 
-// The bytes that optional start and end arguments (of str.find and its like) leave.
-OriginText Window(Runtime& runtime, const Value& self, const Bound& bound, std::size_t first) {
-  if (!bound.Has(first) && !bound.Has(first + 1)) return self.text();
-  return Slice(runtime, self, {bound[first], bound[first + 1], Value()}).text();
+// The part that optional start and end arguments (of str.find and its like) leave.
+Value Window(Runtime& runtime, const Value& self, const Bound& bound, std::size_t first) {
+  if (!bound.Has(first) && !bound.Has(first + 1)) return self;
+  return Slice(runtime, self, {bound[first], bound[first + 1], Value()});
 }
 
-template <bool at_end>
+template <FunctionName name, bool at_end>
 Value AffixMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(at_end ? "endswith" : "startswith", arguments, {"affix", "start", "end"}, 1);
-  const OriginText window = Window(runtime, self, bound, 1);
+  const Bound bound(name.view(), arguments, {"affix", "start", "end"}, 1);
+  const Value window = Window(runtime, self, bound, 1);
   const auto matches = [&](const Value& affix) {
     RequireDefined(affix);
     if (!affix.IsString()) {
-      Fail("{} first arg must be str or a tuple of str, not {}", at_end ? "endswith" : "startswith",
-           TypeName(affix));
+      Fail("{} first arg must be str or a tuple of str, not {}", name.view(), TypeName(affix));
     }
+    runtime.StepBytes(affix.text().size());
     return at_end ? window.bytes().ends_with(affix.bytes())
                   : window.bytes().starts_with(affix.bytes());
   };
@@ -190,13 +193,15 @@ Value ReplaceMethod(Runtime& runtime, const Value& self, const Arguments& argume
               Replace(runtime, self.text(), bound.Text(0), bound.Text(1), bound.Int(2, -1)));
 }
 
-template <bool from_right, bool must_exist>
+template <FunctionName name, bool from_right, bool must_exist>
 Value FindMethodOf(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("find", arguments, {"sub", "start", "end"}, 1);
-  runtime.StepBytes(self.text().size());
-  const OriginText window = Window(runtime, self, bound, 1);
+  const Bound bound(name.view(), arguments, {"sub", "start", "end"}, 1);
+  runtime.StepBytes(8 * self.text().size());  // to count the characters before it
+  const Value window = Window(runtime, self, bound, 1);
   const std::string& wanted = bound.Text(0).bytes();
-  const std::size_t found = from_right ? window.bytes().rfind(wanted) : window.bytes().find(wanted);
+  StepSearch(runtime, window.bytes(), wanted, from_right);
+  const std::size_t found =
+      from_right ? window.bytes().rfind(wanted) : FindText(window.bytes(), wanted);
   if (found == std::string::npos) {
     if (must_exist) Fail("substring not found");
     return Value::Int(-1);
@@ -210,15 +215,17 @@ Value FindMethodOf(Runtime& runtime, const Value& self, const Arguments& argumen
 
 Value CountMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
   const Bound bound("count", arguments, {"sub", "start", "end"}, 1);
-  runtime.StepBytes(self.text().size());
-  const OriginText window = Window(runtime, self, bound, 1);
+  const Value window = Window(runtime, self, bound, 1);
   const std::string& wanted = bound.Text(0).bytes();
+  StepSearch(runtime, window.bytes(), wanted);
   if (wanted.empty()) {
+    runtime.StepBytes(8 * window.text().size());
     return Value::Int(static_cast<std::int64_t>(CountCodePoints(window.bytes())) + 1);
   }
   std::int64_t count = 0;
-  for (std::size_t at = window.bytes().find(wanted); at != std::string::npos;
-       at = window.bytes().find(wanted, at + wanted.size())) {
+  for (std::size_t at = FindText(window.bytes(), wanted); at != std::string::npos;
+       at = FindText(window.bytes(), wanted, at + wanted.size())) {
+    runtime.Step();
     ++count;
   }
   return Value::Int(count);
@@ -231,7 +238,7 @@ Value JoinMethod(Runtime& runtime, const Value& self, const Arguments& arguments
   for (const Value& item : Iterate(runtime, bound[0])) {
     RequireDefined(item);
     if (!item.IsString()) Fail("sequence item: expected str instance, {} found", TypeName(item));
-    runtime.heap().Charge(self.text().size() + item.text().size());
+    runtime.heap().Charge(self.text().memory_bytes() + item.text().memory_bytes());
     if (!first) joined.Append(self.text());
     first = false;
     joined.Append(item.text());
@@ -239,9 +246,9 @@ Value JoinMethod(Runtime& runtime, const Value& self, const Arguments& arguments
   return Make(runtime, self, std::move(joined));
 }
 
-template <bool at_end>
+template <FunctionName name, bool at_end>
 Value RemoveAffixMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound(at_end ? "removesuffix" : "removeprefix", arguments, {"affix"}, 1);
+  const Bound bound(name.view(), arguments, {"affix"}, 1);
   const std::string& affix = bound.Text(0).bytes();
   const OriginText& text = self.text();
   const bool has = at_end ? text.bytes().ends_with(affix) : text.bytes().starts_with(affix);
@@ -251,9 +258,9 @@ Value RemoveAffixMethod(Runtime& runtime, const Value& self, const Arguments& ar
       at_end ? text.Slice(0, text.size() - affix.size()) : text.Slice(affix.size(), text.size()));
 }
 
-template <bool (*is)(char32_t)>
+template <FunctionName name, bool (*is)(char32_t)>
 Value AllMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("isalpha", arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   const std::string& text = self.bytes();
   for (std::size_t at = 0; at < text.size(); at += CodePointAt(text, at).bytes) {
@@ -267,9 +274,9 @@ bool IsAlnum(char32_t c) {
 }
 
 // str.isupper and islower: some cased letter, and none of the other case.
-template <bool (*wanted)(char32_t), bool (*other)(char32_t)>
+template <FunctionName name, bool (*wanted)(char32_t), bool (*other)(char32_t)>
 Value IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("isupper", arguments, {});
+  const Bound bound(name.view(), arguments, {});
   runtime.StepBytes(8 * self.text().size());
   const std::string& text = self.bytes();
   bool some = false;
@@ -281,11 +288,12 @@ Value IsCaseMethod(Runtime& runtime, const Value& self, const Arguments& argumen
   return Value::Bool(some);
 }
 
-template <Align align>
+template <FunctionName name, Align align>
 Value PadMethod(Runtime& runtime, const Value& self, const Arguments& arguments) {
-  const Bound bound("center", arguments, {"width", "fillchar"}, 1);
-  const std::string fill = bound.Has(1) ? bound.Text(1).bytes() : " ";
-  if (CountCodePoints(fill) != 1) Fail("The fill character must be exactly one character long");
+  const Bound bound(name.view(), arguments, {"width", "fillchar"}, 1);
+  const OriginText fill = bound.Has(1) ? bound.Text(1) : OriginText(" ", true);
+  if (CountCodePoints(fill.bytes()) != 1)
+    Fail("The fill character must be exactly one character long");
   return Make(runtime, self, Pad(runtime, self.text(), bound.Int(0, 0), align, fill));
 }
 
@@ -295,7 +303,8 @@ Value ZeroFillMethod(Runtime& runtime, const Value& self, const Arguments& argum
   const std::size_t sign = text.bytes().starts_with('-') || text.bytes().starts_with('+') ? 1 : 0;
   OriginText out = text.Slice(0, sign);
   out.Append(Pad(runtime, text.Slice(sign, text.size()),
-                 bound.Int(0, 0) - static_cast<std::int64_t>(sign), Align::kRight, "0"));
+                 bound.Int(0, 0) - static_cast<std::int64_t>(sign), Align::kRight,
+                 OriginText("0", true)));
   return Make(runtime, self, std::move(out));
 }
 
@@ -307,42 +316,40 @@ Value FormatMethodOf(Runtime& runtime, const Value& self, const Arguments& argum
 
 Method FindStringMethod(std::string_view name) {
   static const auto& methods = *new std::map<std::string_view, Method>{
-      {"capitalize", CaseMethod<Case::kCapitalized>},
-      {"casefold", CaseMethod<Case::kLower>},
-      {"center", PadMethod<Align::kCentre>},
+      {"capitalize", CaseMethod<"capitalize", Case::kCapitalized>},
+      {"center", PadMethod<"center", Align::kCentre>},
       {"count", CountMethod},
-      {"endswith", AffixMethod<true>},
-      {"find", FindMethodOf<false, false>},
+      {"endswith", AffixMethod<"endswith", true>},
+      {"find", FindMethodOf<"find", false, false>},
       {"format", FormatMethodOf},
-      {"index", FindMethodOf<false, true>},
-      {"isalnum", AllMethod<IsAlnum>},
-      {"isalpha", AllMethod<IsAlpha>},
-      {"isdecimal", AllMethod<IsDecimal>},
-      {"isdigit", AllMethod<IsDecimal>},
-      {"islower", IsCaseMethod<IsLower, IsUpper>},
-      {"isnumeric", AllMethod<IsDecimal>},
-      {"isspace", AllMethod<IsSpace>},
-      {"isupper", IsCaseMethod<IsUpper, IsLower>},
+      {"index", FindMethodOf<"index", false, true>},
+      {"isalnum", AllMethod<"isalnum", IsAlnum>},
+      {"isalpha", AllMethod<"isalpha", IsAlpha>},
+      {"isdecimal", AllMethod<"isdecimal", IsDecimal>},
+      {"isdigit", AllMethod<"isdigit", IsDigit>},
+      {"islower", IsCaseMethod<"islower", IsLower, IsUpper>},
+      {"isspace", AllMethod<"isspace", IsPythonSpace>},
+      {"isupper", IsCaseMethod<"isupper", IsUpper, IsLower>},
       {"join", JoinMethod},
-      {"ljust", PadMethod<Align::kLeft>},
-      {"lower", CaseMethod<Case::kLower>},
-      {"lstrip", StripMethod<Side::kLeft>},
-      {"partition", PartitionMethod<false>},
-      {"removeprefix", RemoveAffixMethod<false>},
-      {"removesuffix", RemoveAffixMethod<true>},
+      {"ljust", PadMethod<"ljust", Align::kLeft>},
+      {"lower", CaseMethod<"lower", Case::kLower>},
+      {"lstrip", StripMethod<"lstrip", Side::kLeft>},
+      {"partition", PartitionMethod<"partition", false>},
+      {"removeprefix", RemoveAffixMethod<"removeprefix", false>},
+      {"removesuffix", RemoveAffixMethod<"removesuffix", true>},
       {"replace", ReplaceMethod},
-      {"rfind", FindMethodOf<true, false>},
-      {"rindex", FindMethodOf<true, true>},
-      {"rjust", PadMethod<Align::kRight>},
-      {"rpartition", PartitionMethod<true>},
-      {"rsplit", SplitMethod<true>},
-      {"rstrip", StripMethod<Side::kRight>},
-      {"split", SplitMethod<false>},
+      {"rfind", FindMethodOf<"rfind", true, false>},
+      {"rindex", FindMethodOf<"rindex", true, true>},
+      {"rjust", PadMethod<"rjust", Align::kRight>},
+      {"rpartition", PartitionMethod<"rpartition", true>},
+      {"rsplit", SplitMethod<"rsplit", true>},
+      {"rstrip", StripMethod<"rstrip", Side::kRight>},
+      {"split", SplitMethod<"split", false>},
       {"splitlines", SplitLinesMethod},
-      {"startswith", AffixMethod<false>},
-      {"strip", StripMethod<Side::kBoth>},
-      {"title", CaseMethod<Case::kTitle>},
-      {"upper", CaseMethod<Case::kUpper>},
+      {"startswith", AffixMethod<"startswith", false>},
+      {"strip", StripMethod<"strip", Side::kBoth>},
+      {"title", CaseMethod<"title", Case::kTitle>},
+      {"upper", CaseMethod<"upper", Case::kUpper>},
       {"zfill", ZeroFillMethod},
   };
   const auto found = methods.find(name);

@@ -6,6 +6,7 @@
 #include "nlohmann/json.hpp"
 #include "text/jinja/failure.h"
 #include "text/jinja/parser.h"
+#include "text/quote.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -13,15 +14,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLargestSourceBytes = std::size_t{4} << 20;
+constexpr std::size_t kLongestMessageBytes = 500;
 
 absl::Status ToStatus(const Failure& failure, int current_line) {
   const int line = failure.line > 0 ? failure.line : current_line;
-  // One line, whatever text of the user's has got into the message.
+  // One line of a sensible length, whatever text of the user's has got into the message.
   std::string message = failure.message;
-  for (char& c : message) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  return {failure.code, fmt::format("line {} of the template: {}", line, message)};
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  return {failure.code, fmt::format("line {} of the template: {}", line,
+                                    Printable(message, kLongestMessageBytes))};
 }
 
 // Brings JSON into a render's heap. JSON from our parsers nests little enough to recurse.
@@ -69,7 +70,7 @@ class Importer {
     Dict& dict = runtime_.heap().NewDict();
     for (const auto& [key, value] : json.items()) {
       const bool trusts_value = trusted || IsTrustedField(key, value);
-      runtime_.heap().Set(dict, Text(key, trusted), Import(value, trusts_value));
+      dict.Set(runtime_, Text(key, trusted), Import(value, trusts_value));
     }
     return Value::Of(&dict);
   }
@@ -113,8 +114,8 @@ absl::StatusOr<RenderedPrompt> Template::Render(const std::vector<Variable>& var
   try {
     Importer importer(runtime, options.trusted_fields);
     for (const Variable& variable : variables) {
-      runtime.heap().Set(runtime.variables(), variable.name,
-                         importer.Import(*variable.value, variable.trusted));
+      const Value name = runtime.heap().NewText(variable.name);
+      runtime.variables().Set(runtime, name, importer.Import(*variable.value, variable.trusted));
     }
     block_->Execute(runtime);
   } catch (const Failure& failure) {

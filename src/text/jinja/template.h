@@ -44,7 +44,8 @@ struct RenderOptions {
 /// threads may render at once.
 ///
 /// Left out, as published chat templates do without: template inheritance, include and import,
-/// recursive loops, integers beyond 64 bits, and some filters.
+/// recursive loops, integers beyond 64 bits, str.casefold and isnumeric, letters whose other case
+/// is several letters (but ß), and some filters. What sorts numbers fails on nan.
 class Template {
  public:
   /// Errors: kInvalidArgument, with the line, for a template that does not parse.

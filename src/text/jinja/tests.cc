@@ -41,11 +41,6 @@ bool CaseTest(Runtime& runtime, const Value& input, std::string_view method) {
   return FindStringMethod(method)(runtime, text, {}).boolean();
 }
 
-bool IsKnownFilter(std::string_view name) {
-  return TextFilters().contains(name) || NumberFilters().contains(name) ||
-         SequenceFilters().contains(name) || SelectionFilters().contains(name);
-}
-
 const std::map<std::string_view, Test>& Tests() {
   static const auto& tests = *new std::map<std::string_view, Test>{
       {"boolean", TypeTest<&Value::IsBool>},
@@ -65,15 +60,15 @@ const std::map<std::string_view, Test>& Tests() {
       {"false", [](Runtime&, const Value& input,
                    const Arguments&) { return input.IsBool() && !input.boolean(); }},
       {"filter", [](Runtime&, const Value& input,
-                    const Arguments&) { return input.IsString() && IsKnownFilter(input.bytes()); }},
+                    const Arguments&) { return input.IsString() && IsFilter(input.bytes()); }},
       {"float", TypeTest<&Value::IsFloat>},
       {"ge",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, ">=", input, Operand(arguments)) >= 0;
+         return std::is_gteq(Compare(runtime, ">=", input, Operand(arguments)));
        }},
       {"gt",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, ">", input, Operand(arguments)) > 0;
+         return std::is_gt(Compare(runtime, ">", input, Operand(arguments)));
        }},
       {"in",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -84,13 +79,13 @@ const std::map<std::string_view, Test>& Tests() {
        [](Runtime&, const Value& input, const Arguments&) { return IsIterable(input); }},
       {"le",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, "<=", input, Operand(arguments)) <= 0;
+         return std::is_lteq(Compare(runtime, "<=", input, Operand(arguments)));
        }},
       {"lower", [](Runtime& runtime, const Value& input,
                    const Arguments&) { return CaseTest(runtime, input, "islower"); }},
       {"lt",
        [](Runtime& runtime, const Value& input, const Arguments& arguments) {
-         return Compare(runtime, "<", input, Operand(arguments)) < 0;
+         return std::is_lt(Compare(runtime, "<", input, Operand(arguments)));
        }},
       {"mapping", TypeTest<&Value::IsDict>},
       {"ne", [](Runtime& runtime, const Value& input,
@@ -119,6 +114,7 @@ const std::map<std::string_view, Test>& Tests() {
 
 bool RunTest(Runtime& runtime, std::string_view name, const Value& input,
              const Arguments& arguments) {
+  runtime.Step();
   static const auto& aliases = *new std::map<std::string_view, std::string_view>{
       {"==", "eq"},       {"equalto", "eq"}, {"!=", "ne"}, {"<", "lt"},          {"<=", "le"},
       {"lessthan", "lt"}, {">", "gt"},       {">=", "ge"}, {"greaterthan", "gt"}};

@@ -7,6 +7,7 @@
 #include "text/jinja/printing.h"
 #include "text/jinja/text_functions.h"
 #include "text/jinja/unicode.h"
+#include "text/utf8.h"
 
 namespace stoker::text::jinja {
 namespace {
@@ -32,6 +33,8 @@ Value ToJsonFilter(Runtime& runtime, const Value& input, const Arguments& argume
     style.item_separator = separators[0].bytes();
     style.key_separator = separators[1].bytes();
   }
+  runtime.StepBytes(style.indent.value_or("").size() + style.item_separator.size() +
+                    style.key_separator.size());
   return runtime.heap().NewText(ToJson(runtime, input, style));
 }
 
@@ -46,13 +49,13 @@ Value Changed(Runtime& runtime, const Value& input, const Change& change) {
 Value Trim(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("trim", arguments, {"chars"});
   return Changed(runtime, input, [&](const OriginText& text) {
-    return Strip(text, Side::kBoth, bound.Has(0) ? &bound.Text(0) : nullptr);
+    return Strip(runtime, text, Side::kBoth, bound.Has(0) ? &bound.Text(0) : nullptr);
   });
 }
 
-template <Case to>
+template <FunctionName name, Case to>
 Value CaseFilter(Runtime& runtime, const Value& input, const Arguments& arguments) {
-  const Bound bound("upper", arguments, {});
+  const Bound bound(name.view(), arguments, {});
   return Changed(runtime, input, [](const OriginText& text) { return ChangeCase(text, to); });
 }
 
@@ -62,7 +65,7 @@ Value Title(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("title", arguments, {});
   return Changed(runtime, input, [](const OriginText& text) {
     const auto is_boundary = [](char32_t c) {
-      return IsSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
+      return IsPythonSpace(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
     };
     OriginText out;
     std::size_t start = 0;
@@ -97,7 +100,7 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("indent", arguments, {"width", "first", "blank"});
   OriginText indention;
   if (bound.Has(0) && bound[0].IsString()) {
-    indention = bound.Text(0);
+    indention = ToText(runtime, bound[0]);
   } else {
     const std::int64_t width = std::clamp<std::int64_t>(bound.Int(0, 4), 0, 10000);
     indention = OriginText(std::string(static_cast<std::size_t>(width), ' '), true);
@@ -108,16 +111,16 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
     terminated.Append("\n", true);
     OriginText out;
     if (bound.Bool(1, false)) out.Append(indention);
-    bool first = true;
-    for (const OriginText& line : SplitLines(terminated, false)) {
-      runtime.heap().Charge(line.size() + indention.size() + 1);
-      if (!first) {
-        out.Append("\n", true);
-        if (indent_blank || !line.empty()) out.Append(indention);
+    std::optional<bool> trusts_line_end;  // of the line before, if there is one
+    ForEachLine(terminated, [&](std::size_t begin, std::size_t end, std::size_t /*next*/) {
+      runtime.heap().Charge(end - begin + indention.size() + 1);
+      if (trusts_line_end) {
+        out.Append("\n", *trusts_line_end);
+        if (indent_blank || begin < end) out.Append(indention);
       }
-      first = false;
-      out.Append(line);
-    }
+      out.AppendSlice(terminated, begin, end);
+      trusts_line_end = terminated.TrustedAt(end);
+    });
     return out;
   });
 }
@@ -125,16 +128,14 @@ Value Indent(Runtime& runtime, const Value& input, const Arguments& arguments) {
 Value Center(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("center", arguments, {"width"});
   return Changed(runtime, input, [&](const OriginText& text) {
-    return Pad(runtime, text, bound.Int(0, 80), Align::kCentre, " ");
+    return Pad(runtime, text, bound.Int(0, 80), Align::kCentre, OriginText(" ", true));
   });
 }
 
 Value Escape(Runtime& runtime, const Value& input, const Arguments& arguments) {
   const Bound bound("escape", arguments, {});
   if (input.IsString() && input.is_markup()) return input;
-  const OriginText text = ToText(runtime, input);
-  runtime.heap().Charge(5 * text.size());
-  return runtime.heap().NewText(EscapeHtml(text)).Markup();
+  return runtime.heap().NewText(EscapeHtml(runtime, ToText(runtime, input))).Markup();
 }
 
 Value Safe(Runtime& runtime, const Value& input, const Arguments& arguments) {
@@ -152,7 +153,7 @@ Value Format(Runtime& runtime, const Value& input, const Arguments& arguments) {
                          runtime.heap().NewList(arguments.positional, List::Kind::kTuple));
   }
   Dict& named = runtime.heap().NewDict();
-  for (const auto& [name, value] : arguments.named) runtime.heap().Set(named, name, value);
+  for (const auto& [name, value] : arguments.named) named.Set(runtime, name, value);
   return FormatPercent(runtime, format, Value::Of(&named));
 }
 
@@ -218,20 +219,20 @@ Value UrlEncode(Runtime& runtime, const Value& input, const Arguments& arguments
 
 const FilterTable& TextFilters() {
   static const auto& filters = *new FilterTable{
-      {"capitalize", CaseFilter<Case::kCapitalized>},
+      {"capitalize", CaseFilter<"capitalize", Case::kCapitalized>},
       {"center", Center},
       {"e", Escape},
       {"escape", Escape},
       {"format", Format},
       {"indent", Indent},
-      {"lower", CaseFilter<Case::kLower>},
+      {"lower", CaseFilter<"lower", Case::kLower>},
       {"replace", ReplaceFilter},
       {"safe", Safe},
       {"string", String},
       {"title", Title},
       {"tojson", ToJsonFilter},
       {"trim", Trim},
-      {"upper", CaseFilter<Case::kUpper>},
+      {"upper", CaseFilter<"upper", Case::kUpper>},
       {"urlencode", UrlEncode},
       {"wordcount", WordCount},
   };

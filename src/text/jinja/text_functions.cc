@@ -1,20 +1,29 @@
 #include "text/jinja/text_functions.h"
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
+#include <vector>
 
+#include "text/jinja/failure.h"
 #include "text/jinja/unicode.h"
+#include "text/utf8.h"
 
 namespace stoker::text::jinja {
 namespace {
 
-bool IsStripped(const CodePoint& c, const OriginText* characters) {
-  if (characters == nullptr) return IsSpace(c.value);
-  for (std::size_t at = 0; at < characters->size();) {
-    const CodePoint other = CodePointAt(characters->bytes(), at);
-    if (other.value == c.value) return true;
-    at += other.bytes;
+// The characters of a text, ascending.
+std::vector<char32_t> SortedCharacters(Runtime& runtime, const OriginText& text) {
+  runtime.StepBytes(8 * text.size());
+  runtime.heap().Require(2 * sizeof(char32_t) * text.size());
+  std::vector<char32_t> characters;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = CodePointAt(text.bytes(), at);
+    characters.push_back(c.value);
+    at += c.bytes;
   }
-  return false;
+  std::sort(characters.begin(), characters.end());
+  return characters;
 }
 
 bool IsLineEnd(char32_t c) {
@@ -37,17 +46,25 @@ void AppendUpper(char32_t c, std::string& out) {
 
 }  // namespace
 
-OriginText Strip(const OriginText& text, Side side, const OriginText* characters) {
+OriginText Strip(Runtime& runtime, const OriginText& text, Side side,
+                 const OriginText* characters) {
+  runtime.StepBytes(8 * text.size());
+  std::vector<char32_t> stripped;
+  if (characters != nullptr) stripped = SortedCharacters(runtime, *characters);
+  const auto is_stripped = [&](const CodePoint& c) {
+    return characters == nullptr ? IsPythonSpace(c.value)
+                                 : std::binary_search(stripped.begin(), stripped.end(), c.value);
+  };
   std::size_t begin = 0;
   std::size_t end = text.size();
   while (side != Side::kRight && begin < end) {
     const CodePoint c = CodePointAt(text.bytes(), begin);
-    if (!IsStripped(c, characters)) break;
+    if (!is_stripped(c)) break;
     begin += c.bytes;
   }
   while (side != Side::kLeft && begin < end) {
     const CodePoint c = CodePointBefore(text.bytes(), end);
-    if (!IsStripped(c, characters)) break;
+    if (!is_stripped(c)) break;
     end -= c.bytes;
   }
   return text.Slice(begin, std::max(begin, end));
@@ -76,17 +93,35 @@ OriginText ChangeCase(const OriginText& text, Case to) {
   return out;
 }
 
+void StepSearch(Runtime& runtime, std::string_view text, std::string_view wanted, bool backwards) {
+  // memmem compares at most so many bytes at each place, std::string::rfind all of `wanted`.
+  constexpr std::size_t kMostCompared = 256;
+  const std::size_t compared =
+      std::max<std::size_t>(backwards ? wanted.size() : std::min(wanted.size(), kMostCompared), 1);
+  const std::size_t most = std::numeric_limits<std::size_t>::max() / 64;
+  runtime.StepBytes(text.size() > most / compared ? most : text.size() * compared);
+  runtime.StepBytes(wanted.size());
+}
+
+std::size_t FindText(std::string_view text, std::string_view wanted, std::size_t from) {
+  if (from > text.size()) return std::string_view::npos;
+  const void* const found =
+      memmem(text.data() + from, text.size() - from, wanted.data(), wanted.size());
+  if (found == nullptr) return std::string_view::npos;
+  return static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
 OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& old,
                    const OriginText& with, std::int64_t count) {
   OriginText out;
   std::size_t copied = 0;
   std::size_t at = 0;
-  runtime.StepBytes(text.size());
+  StepSearch(runtime, text.bytes(), old.bytes());
   while (count != 0) {
-    const std::size_t found = text.bytes().find(old.bytes(), at);
+    const std::size_t found = FindText(text.bytes(), old.bytes(), at);
     if (found == std::string::npos) break;
-    runtime.heap().Charge(with.size() + (found - copied));
-    runtime.Step();
+    runtime.heap().Charge(with.memory_bytes() + sizeof(std::size_t));
+    runtime.StepBytes(with.size());
     out.AppendSlice(text, copied, found);
     out.Append(with);
     copied = found + old.size();
@@ -101,38 +136,40 @@ OriginText Replace(Runtime& runtime, const OriginText& text, const OriginText& o
   return out;
 }
 
-std::vector<OriginText> SplitLines(const OriginText& text, bool keep_ends) {
-  std::vector<OriginText> lines;
+void ForEachLine(const OriginText& text,
+                 absl::FunctionRef<void(std::size_t, std::size_t, std::size_t)> visit) {
   std::size_t start = 0;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = CodePointAt(text.bytes(), at);
     std::size_t next = at + c.bytes;
     if (IsLineEnd(c.value)) {
       if (c.value == '\r' && next < text.size() && text.bytes()[next] == '\n') ++next;
-      lines.push_back(text.Slice(start, keep_ends ? next : at));
+      visit(start, at, next);
       start = next;
     }
     at = next;
   }
-  if (start < text.size()) lines.push_back(text.Slice(start, text.size()));
-  return lines;
+  if (start < text.size()) visit(start, text.size(), text.size());
 }
 
 OriginText Pad(Runtime& runtime, const OriginText& text, std::int64_t width, Align align,
-               std::string_view fill) {
+               const OriginText& fill) {
   const auto length = static_cast<std::int64_t>(CountCodePoints(text.bytes()));
   if (width <= length) return text;
   const auto padding = static_cast<std::size_t>(width - length);
-  runtime.heap().Charge(padding);  // and at most four bytes each
+  if (padding > std::numeric_limits<std::size_t>::max() / fill.size()) {
+    Fail("a width of {} is too large", width);
+  }
+  runtime.heap().Charge(padding * fill.size() + 2 * sizeof(std::size_t));
   std::size_t before = 0;
   if (align == Align::kRight) before = padding;
   // Python puts the odd one in front when the width is odd too.
   if (align == Align::kCentre)
     before = padding / 2 + (padding & static_cast<std::size_t>(width) & 1);
   OriginText out;
-  for (std::size_t i = 0; i < before; ++i) out.Append(fill, true);
+  for (std::size_t i = 0; i < before; ++i) out.Append(fill);
   out.Append(text);
-  for (std::size_t i = before; i < padding; ++i) out.Append(fill, true);
+  for (std::size_t i = before; i < padding; ++i) out.Append(fill);
   return out;
 }
 

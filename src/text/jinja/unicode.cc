@@ -2,6 +2,12 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "text/utf8.h"
+
 namespace stoker::text::jinja {
 namespace {
 
@@ -15,14 +21,9 @@ utf8proc_category_t Category(char32_t c) {
 }  // namespace
 
 CodePoint CodePointAt(std::string_view text, std::size_t at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80) return {first, 1};
-  utf8proc_int32_t value = 0;
-  const utf8proc_ssize_t bytes =
-      utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()) + at,
-                       static_cast<utf8proc_ssize_t>(text.size() - at), &value);
-  if (bytes <= 0) return {kByteEscape + first, 1};
-  return {static_cast<char32_t>(value), static_cast<std::size_t>(bytes)};
+  const Utf8Unit unit = FirstUtf8Unit(text.substr(at));
+  if (unit.kind == Utf8Unit::Kind::kCharacter) return {unit.code_point, unit.bytes};
+  return {kByteEscape + static_cast<unsigned char>(text[at]), 1};
 }
 
 CodePoint CodePointBefore(std::string_view text, std::size_t end) {
@@ -66,14 +67,6 @@ std::vector<std::size_t> CodePointOffsets(std::string_view text) {
   return offsets;
 }
 
-bool IsSpace(char32_t c) {
-  if (c < 0x80) return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F);
-  if (c == 0x85) return true;
-  const utf8proc_category_t category = Category(c);
-  return category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-         category == UTF8PROC_CATEGORY_ZP;
-}
-
 bool IsAlpha(char32_t c) {
   const utf8proc_category_t category = Category(c);
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
@@ -81,6 +74,18 @@ bool IsAlpha(char32_t c) {
 
 bool IsDecimal(char32_t c) {
   return Category(c) == UTF8PROC_CATEGORY_ND;
+}
+bool IsDigit(char32_t c) {
+  // Unicode 15, Numeric_Type=Digit.
+  static constexpr std::pair<char32_t, char32_t> kRanges[] = {
+      {0xB2, 0xB3},       {0xB9, 0xB9},       {0x1369, 0x1371},   {0x19DA, 0x19DA},
+      {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
+      {0x2474, 0x247C},   {0x2488, 0x2490},   {0x24EA, 0x24EA},   {0x24F5, 0x24FD},
+      {0x24FF, 0x24FF},   {0x2776, 0x277E},   {0x2780, 0x2788},   {0x278A, 0x2792},
+      {0x10A40, 0x10A43}, {0x10E60, 0x10E68}, {0x11052, 0x1105A}, {0x1F100, 0x1F10A}};
+  return IsDecimal(c) ||
+         std::any_of(std::begin(kRanges), std::end(kRanges),
+                     [c](const auto& range) { return c >= range.first && c <= range.second; });
 }
 bool IsUpper(char32_t c) {
   return Category(c) == UTF8PROC_CATEGORY_LU;

@@ -26,10 +26,11 @@ void AppendCodePoint(char32_t value, std::string& out);
 /// Where each code point starts, and at last the end of the text.
 std::vector<std::size_t> CodePointOffsets(std::string_view text);
 
-// Python's str.isspace, isalpha, …, of one code point.
-bool IsSpace(char32_t c);
+// Python's str.isalpha, isdecimal, … of one code point; upper and lower case are told by the
+// general category alone, and change as they do for a single character.
 bool IsAlpha(char32_t c);
 bool IsDecimal(char32_t c);
+bool IsDigit(char32_t c);
 bool IsUpper(char32_t c);
 bool IsLower(char32_t c);
 bool IsPrintable(char32_t c);

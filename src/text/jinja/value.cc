@@ -4,18 +4,21 @@
 #include <cmath>
 
 #include "text/jinja/failure.h"
+#include "text/jinja/runtime.h"
 
 namespace stoker::text::jinja {
 namespace {
 
-constexpr std::size_t kEntryBytes = 120;  // a dict entry with its index node, roughly
+constexpr std::size_t kEntryBytes = 160;  // a dict entry with its index node, roughly
 constexpr int kDeepestKey = 20;
 
 // A string that is the same for keys which Python finds equal. Strings go unmarked last, so that
 // looking a string up needs one character in front of it.
-void AppendKey(const Value& key, int depth, std::string& out) {
+void AppendKey(Runtime& runtime, const Value& key, int depth, std::string& out) {
+  runtime.Step();
   switch (key.type()) {
     case Type::kString:
+      runtime.StepBytes(key.text().size());
       out += 's';
       out += key.bytes();
       return;
@@ -40,7 +43,9 @@ void AppendKey(const Value& key, int depth, std::string& out) {
         out += '(';
         for (const Value& item : key.list().items) {
           std::string part;
-          AppendKey(item, depth + 1, part);
+          AppendKey(runtime, item, depth + 1, part);
+          // Tuples that share their items grow a key far longer than themselves.
+          runtime.heap().Charge(part.size());
           out += fmt::format("{}:{}", part.size(), part);
         }
         return;
@@ -54,16 +59,16 @@ void AppendKey(const Value& key, int depth, std::string& out) {
   Fail("a {} cannot be the key of a dict", key.IsDict() ? "dict" : "list");
 }
 
-std::string CanonicalKey(const Value& key) {
+std::string CanonicalKey(Runtime& runtime, const Value& key) {
   std::string canonical;
-  AppendKey(key, 0, canonical);
+  AppendKey(runtime, key, 0, canonical);
   return canonical;
 }
 
 }  // namespace
 
-const Value* Dict::Find(const Value& key) const {
-  const auto found = index_.find(CanonicalKey(key));
+const Value* Dict::Find(Runtime& runtime, const Value& key) const {
+  const auto found = index_.find(CanonicalKey(runtime, key));
   return found == index_.end() ? nullptr : &entries_[found->second].second;
 }
 
@@ -74,17 +79,18 @@ const Value* Dict::Find(std::string_view key) const {
   return found == index_.end() ? nullptr : &entries_[found->second].second;
 }
 
-void Dict::Set(const Value& key, const Value& value) {
-  const auto [found, is_new] = index_.try_emplace(CanonicalKey(key), entries_.size());
+void Dict::Set(Runtime& runtime, const Value& key, const Value& value) {
+  const auto [found, is_new] = index_.try_emplace(CanonicalKey(runtime, key), entries_.size());
   if (is_new) {
+    runtime.heap().Charge(kEntryBytes + found->first.size());
     entries_.emplace_back(key, value);
   } else {
     entries_[found->second].second = value;
   }
 }
 
-void Dict::Erase(const Value& key) {
-  const auto found = index_.find(CanonicalKey(key));
+void Dict::Erase(Runtime& runtime, const Value& key) {
+  const auto found = index_.find(CanonicalKey(runtime, key));
   if (found == index_.end()) return;
   const std::size_t position = found->second;
   index_.erase(found);
@@ -107,17 +113,21 @@ Value Object::Call(Runtime& /*runtime*/, const Arguments& /*arguments*/) {
   Fail("'{}' object is not callable", TypeName());
 }
 
-void Heap::Charge(std::size_t bytes) {
+void Heap::Require(std::size_t bytes) const {
   if (bytes > limit_bytes_ - used_bytes_) {
     throw Failure{
         .code = absl::StatusCode::kResourceExhausted,
         .message = fmt::format("the template used more than {} MiB of memory", limit_bytes_ >> 20)};
   }
+}
+
+void Heap::Charge(std::size_t bytes) {
+  Require(bytes);
   used_bytes_ += bytes;
 }
 
 Value Heap::NewText(OriginText text) {
-  Charge(sizeof(OriginText) + text.size());
+  Charge(sizeof(OriginText) + text.memory_bytes());
   return Value::Of(&texts_.emplace_back(std::move(text)));
 }
 
@@ -139,11 +149,6 @@ Value Heap::NewUndefined(std::string why) {
 void Heap::Append(List& list, const Value& value) {
   Charge(2 * sizeof(Value));
   list.items.push_back(value);
-}
-
-void Heap::Set(Dict& dict, const Value& key, const Value& value) {
-  Charge(kEntryBytes + (key.IsString() ? key.text().size() : 0));
-  dict.Set(key, value);
 }
 
 }  // namespace stoker::text::jinja

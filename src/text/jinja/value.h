@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,6 +18,7 @@ namespace stoker::text::jinja {
 struct List;
 class Dict;
 class Object;
+class Runtime;
 
 enum class Type : std::uint8_t {
   kUndefined,
@@ -106,7 +108,8 @@ class Value {
 struct List {
   enum class Kind : std::uint8_t { kList, kTuple, kRange, kView, kIterator };
   Kind kind = Kind::kList;
-  bool consumed = false;  ///< of an iterator: it has been read
+  bool consumed = false;                          ///< of an iterator: it has been read
+  std::array<std::int64_t, 3> range = {0, 0, 1};  ///< of a range: its start, stop and step
   std::vector<Value> items;
 
   /// Whether it can be indexed and has a length in the way of Python's sequences.
@@ -120,12 +123,14 @@ class Dict {
 
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  /// The value under a key, or null. Fails for keys that cannot be hashed (lists, dicts).
-  [[nodiscard]] const Value* Find(const Value& key) const;
+  /// The value under a key, or null. Fails for keys that cannot be hashed (lists, dicts). Counts
+  /// the steps that a long or nested key costs, as do the next two.
+  [[nodiscard]] const Value* Find(Runtime& runtime, const Value& key) const;
   [[nodiscard]] const Value* Find(std::string_view key) const;
-  void Set(const Value& key, const Value& value);
+  /// Counts the memory of a new entry too.
+  void Set(Runtime& runtime, const Value& key, const Value& value);
   /// Removes a key if it is there, in time linear in the size.
-  void Erase(const Value& key);
+  void Erase(Runtime& runtime, const Value& key);
   void Clear();
 
  private:
@@ -133,12 +138,17 @@ class Dict {
   std::unordered_map<std::string, std::size_t> index_;  // canonical key → position
 };
 
-class Runtime;
+/// An argument given by name. The name is a string that remembers who wrote it, since a callee such
+/// as `dict` or a macro with `kwargs` can print it: what **mapping gives keeps the key's origin.
+struct NamedArgument {
+  Value name;
+  Value value;
+};
 
 /// What a call was given.
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<NamedArgument> named;
 };
 
 /// Functions, macros, namespaces and `loop`.
@@ -165,6 +175,11 @@ class Heap {
 
   /// Counts bytes about to be allocated. Fails with kResourceExhausted beyond the limit.
   void Charge(std::size_t bytes);
+  /// Fails as Charge does, but counts nothing: for memory that is given back before the next
+  /// charge.
+  void Require(std::size_t bytes) const;
+  /// Takes back a charge whose memory has been freed.
+  void Release(std::size_t bytes) { used_bytes_ -= bytes; }
 
   Value NewText(OriginText text);
   /// Text that the template, or this interpreter on its behalf, has written.
@@ -174,15 +189,17 @@ class Heap {
     return model.is_markup() ? made.Markup() : made;
   }
   Value NewList(std::vector<Value> items, List::Kind kind = List::Kind::kList);
+  /// What can be read once.
+  Value NewIterator(std::vector<Value> items) {
+    return NewList(std::move(items), List::Kind::kIterator);
+  }
   Dict& NewDict();
   Value NewUndefined(std::string why);
   void Append(List& list, const Value& value);
-  void Set(Dict& dict, const Value& key, const Value& value);
-  void Set(Dict& dict, std::string_view key, const Value& value) { Set(dict, NewText(key), value); }
 
   template <typename T, typename... Args>
   T& New(Args&&... args) {
-    Charge(sizeof(T));
+    Charge(sizeof(T) + kObjectOverheadBytes);
     auto made = std::make_unique<T>(std::forward<Args>(args)...);
     T& object = *made;
     objects_.push_back(std::move(made));
@@ -190,6 +207,9 @@ class Heap {
   }
 
  private:
+  // Of the allocator, and the pointer in objects_, roughly.
+  static constexpr std::size_t kObjectOverheadBytes = 32;
+
   std::size_t limit_bytes_;
   std::size_t used_bytes_ = 0;
   std::deque<OriginText> texts_;
