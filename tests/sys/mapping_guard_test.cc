@@ -20,8 +20,7 @@ constexpr std::size_t kPageBytes = 4096;
 
 class MappingGuardTest : public testing::Test {
  protected:
-  MappingGuardTest()
-      : path_(std::filesystem::path(testing::TempDir()) / "mapping_guard_test.bin") {
+  MappingGuardTest() : path_(std::filesystem::path(testing::TempDir()) / "mapping_guard_test.bin") {
     std::ofstream(path_) << std::string(kPages * kPageBytes, 'x');
   }
   ~MappingGuardTest() override { std::filesystem::remove(path_); }
