@@ -20,9 +20,7 @@ constexpr std::size_t Int4PanelTile(std::size_t tokens) {
 /// Tokens whose INT4 sums advance side by side.
 inline constexpr int kInt4InStep = 1;
 inline constexpr std::size_t kMaxTokenTile = 6;
-/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
-/// at every page and sees only what has been touched; several panels at once outrun it.
-inline constexpr std::size_t kPrefetchBytes = 2048;
+/// Weights are prefetched into the first-level cache.
 inline constexpr int kPrefetchLocality = 3;
 
 }  // namespace
@@ -34,17 +32,12 @@ STOKER_BEGIN_TARGET("avx2,fma,f16c")
 #include "kernels/cpu/kernels-inl.h"
 STOKER_END_TARGET
 
-namespace stoker::kernels {
-namespace {
-using Bf16Kernel = Bf16Weights;
-}  // namespace
-}  // namespace stoker::kernels
-
 #include "kernels/cpu/table-inl.h"
 
 namespace stoker::kernels {
 
 const OpTable& Avx2Ops() {
+  static constexpr OpTable kOps = TableOf<Bf16Weights>();
   return kOps;
 }
 

@@ -22,9 +22,8 @@ constexpr std::size_t Int4PanelTile(std::size_t tokens) {
 /// Tokens whose INT4 sums advance side by side.
 inline constexpr int kInt4InStep = 6;
 inline constexpr std::size_t kMaxTokenTile = 12;
-/// How far ahead of its use a stream of weights is asked for, into the second-level cache: hints to
-/// the first one cost a tenth here, no hints cost a fifth where products take longer than reading.
-inline constexpr std::size_t kPrefetchBytes = 2048;
+/// Weights are prefetched into the second-level cache: hints to the first one cost a tenth here, no
+/// hints cost a fifth where products take longer than reading.
 inline constexpr int kPrefetchLocality = 2;
 
 }  // namespace
@@ -38,17 +37,12 @@ STOKER_BEGIN_TARGET("avx2,fma,f16c,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni
 #include "kernels/cpu/bf16_dot-inl.h"
 STOKER_END_TARGET
 
-namespace stoker::kernels {
-namespace {
-using Bf16Kernel = Bf16Pairs;
-}  // namespace
-}  // namespace stoker::kernels
-
 #include "kernels/cpu/table-inl.h"
 
 namespace stoker::kernels {
 
 const OpTable& Avx512Bf16Ops() {
+  static constexpr OpTable kOps = TableOf<Bf16Pairs>();
   return kOps;
 }
 

@@ -16,9 +16,7 @@ constexpr std::size_t Int4PanelTile(std::size_t /*tokens*/) {
 /// Tokens whose INT4 sums advance side by side.
 inline constexpr int kInt4InStep = 1;
 inline constexpr std::size_t kMaxTokenTile = 2;
-/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
-/// at every page and sees only what has been touched; several panels at once outrun it.
-inline constexpr std::size_t kPrefetchBytes = 2048;
+/// Weights are prefetched into the first-level cache.
 inline constexpr int kPrefetchLocality = 3;
 
 }  // namespace
@@ -28,17 +26,12 @@ inline constexpr int kPrefetchLocality = 3;
 // The kernels build on the primitives above.
 #include "kernels/cpu/kernels-inl.h"
 
-namespace stoker::kernels {
-namespace {
-using Bf16Kernel = Bf16Weights;
-}  // namespace
-}  // namespace stoker::kernels
-
 #include "kernels/cpu/table-inl.h"
 
 namespace stoker::kernels {
 
 const OpTable& PortableOps() {
+  static constexpr OpTable kOps = TableOf<Bf16Weights>();
   return kOps;
 }
 

@@ -20,6 +20,10 @@ STOKER_INLINE std::size_t Smaller(std::size_t a, std::size_t b) {
   return a < b ? a : b;
 }
 
+/// How far ahead of its use a stream of weights is asked for. The processor's own prefetcher stops
+/// at every page and sees only what has been touched; several panels at once outrun it.
+constexpr std::size_t kPrefetchBytes = 2048;
+
 /// Asks for the kBytes that lie kPrefetchBytes after `from`. Beyond the weights' end this is
 /// harmless.
 template <std::size_t kBytes>
